@@ -15,7 +15,8 @@ const (
 	MaxScriptBytes = 1 << 20
 	// MaxPolicyName bounds the bytes of a policy's name.
 	MaxPolicyName = 255
-	// FingerprintBytes is the size of a key's fingerprint: a hash of its kind, limit, state and expiry, the same on all replicas.
+	// FingerprintBytes is the size of a key's fingerprint: a hash of its kind, limit, state and expiry, the same on all
+	// replicas.
 	FingerprintBytes = 16
 	// MaxExpected bounds the keys of an Expect.
 	MaxExpected = 1024

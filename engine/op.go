@@ -223,19 +223,19 @@ func (o *Op) Clone() Op {
 
 // Loan identifies an operation on a holder's loan, and states the holder's unspent tokens.
 //
-// A holder decides requests alone, with tokens that were set aside for it before. The limiter's capacity is reduced by them until the
-// holder states in its next [Lend] or [Return] how many it has not spent, or a [Void] counts all of them as spent. So the limiter
-// and the holders never grant more than the limit together, and no clock of a holder matters.
+// A holder decides requests alone, with tokens that were set aside for it before. The limiter's capacity is reduced by
+// them until the holder states in its next [Lend] or [Return] how many it has not spent, or a [Void] counts all of them
+// as spent. So the limiter and the holders never grant more than the limit together, and no clock of a holder matters.
 //
-// An operation is ignored unless Previous is the number of the last one that was carried out. Otherwise an operation that the
-// holder has given up on could be carried out first, and Left would not count the tokens that it brought.
+// An operation is ignored unless Previous is the number of the last one that was carried out. Otherwise an operation
+// that the holder has given up on could be carried out first, and Left would not count the tokens that it brought.
 type Loan struct {
 	Number   uint64 // of this operation, another for each of a holder's operations on any key; not 0
 	Previous uint64 // the number of the last operation on the loan that was carried out, 0 if there is none
 	Left     int64  // tokens that the holder has and has not spent, 0 to MaxTokens
 
-	// A Lend with [Merged] first grants requests that wait at the holder, like Waiting Acquires of Each tokens. It adds their
-	// tokens to Result.Granted, not to Result.Lent. If one was denied, Result.Wait is the wait of the first.
+	// A Lend with [Merged] first grants requests that wait at the holder, like Waiting Acquires of Each tokens. It adds
+	// their tokens to Result.Granted, not to Result.Lent. If one was denied, Result.Wait is the wait of the first.
 	Waiting, Each int64
 }
 
@@ -258,10 +258,10 @@ const (
 	OverflowNew                // those of one prefix share one limiter for each requested limit
 )
 
-// Keep is the part of a limit that a request must leave to others: it is granted only if so much remains afterwards. It is
-// trunk reservation, as telephone networks keep lines for the calls that matter most.
-// A limit from which something is kept must have room now: MaxWait does not apply to it. The zero value keeps nothing, but for
-// what a check keeps of all limits.
+// Keep is the part of a limit that a request must leave to others: it is granted only if so much remains afterwards. It
+// is trunk reservation, as telephone networks keep lines for the calls that matter most. A limit from which something
+// is kept must have room now: MaxWait does not apply to it. The zero value keeps nothing, but for what a check keeps of
+// all limits.
 type Keep int64
 
 // KeepNothing keeps nothing of a policy's limit, whatever a check keeps of the others.
@@ -312,8 +312,8 @@ func (r *Report) Valid() bool {
 // IsEmpty reports whether it changes nothing.
 func (r *Report) IsEmpty() bool { return r.Good == 0 && r.Bad == 0 && r.Pause == 0 }
 
-// MemberKey is key:member of a request for a fair share, nil of all others. No limiter has this key; a user needs access to it to name the
-// member, which bounds the names that a user can make up.
+// MemberKey is key:member of a request for a fair share, nil of all others. No limiter has this key; a user needs
+// access to it to name the member, which bounds the names that a user can make up.
 func (o *Op) MemberKey() []byte {
 	if !o.Limit.Algorithm.Weighs() {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// PartReader reads numbers and texts one after the other, from a state or from a reply. It is Bad once something was missing.
+// PartReader reads numbers and texts one after the other, from a state or from a reply. It is Bad once something was
+// missing.
 type PartReader struct {
 	Rest []byte
 	Bad  bool

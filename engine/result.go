@@ -83,7 +83,8 @@ type Lease struct {
 // Known reports whether this version has the status.
 func (s Status) Known() bool { return s < endOfStatuses }
 
-// Warns reports whether the use of a limit has reached a percentage of it by this result: tokens that are lent count as used.
+// Warns reports whether the use of a limit has reached a percentage of it by this result: tokens that are lent count as
+// used.
 func (res *Result) Warns(percent uint8) bool {
 	limit := limits.Limit{Capacity: res.Limit, Warn: percent}
 	return percent != 0 && res.Limit-res.Remaining >= limit.WarnAt()
@@ -100,8 +101,8 @@ func (res *Result) Binds(other *Result) bool {
 	return res.Wait == NeverWait || res.Wait > other.Wait
 }
 
-// Clear resets the fields that every operation sets. Held and Binding are only read where they were set. Slices
-// keep their room, and are only written when they are in use, because a decision must not wait for the garbage collector's
+// Clear resets the fields that every operation sets. Held and Binding are only read where they were set. Slices keep
+// their room, and are only written when they are in use, because a decision must not wait for the garbage collector's
 // write barrier.
 func (res *Result) Clear() {
 	res.Status, res.Allowed = OK, false
@@ -141,10 +142,10 @@ func (res *Result) ShowsHeld() bool {
 	return res.Status == OK && res.Bytes > 0 || res.Status == WrongType || res.Status == NotRefundable
 }
 
-// StillTaken is the number of a granted request's tokens that time has not brought back after some nanoseconds. A rate brings
-// back the oldest first; a window that is over brings back all. It is never too much, so giving the tokens back then leaves no
-// more than if the request had never been made. Only in a sliding log, whose newest entries are given back, may a part of them
-// count for a shorter time.
+// StillTaken is the number of a granted request's tokens that time has not brought back after some nanoseconds. A rate
+// brings back the oldest first; a window that is over brings back all. It is never too much, so giving the tokens back
+// then leaves no more than if the request had never been made. Only in a sliding log, whose newest entries are given
+// back, may a part of them count for a shorter time.
 func (res *Result) StillTaken(limit limits.Limit, elapsed int64) int64 {
 	left := res.Reset - elapsed
 	switch limit.Algorithm {

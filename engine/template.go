@@ -20,10 +20,10 @@ const (
 
 // Template is text with places for the caller's id and for fields of the call.
 //
-// With [NamedFields], {name} is the place of a field, and {{ and }} are literal braces. In a template with a field, values are
-// escaped so that they hold no colon, and there is a colon in the text between any two places: a key then shows where each
-// value ends, and different values make different keys. Without NamedFields, as in format version 1, only the first {} is a
-// place, and all other braces are literal.
+// With [NamedFields], {name} is the place of a field, and {{ and }} are literal braces. In a template with a field,
+// values are escaped so that they hold no colon, and there is a colon in the text between any two places: a key then
+// shows where each value ends, and different values make different keys. Without NamedFields, as in format version 1,
+// only the first {} is a place, and all other braces are literal.
 type Template struct {
 	Text      []byte // without the places
 	Places    []placeholder
@@ -97,8 +97,8 @@ func (t *Template) checkPlaces() error {
 	return nil
 }
 
-// WhoTemplate reads the holder or member of a policy's limit, with [NamedFields] or without. The assured rate of a class is no text: it
-// is literal.
+// WhoTemplate reads the holder or member of a policy's limit, with [NamedFields] or without. The assured rate of a
+// class is no text: it is literal.
 func (o *Op) WhoTemplate(named bool) (Template, error) {
 	if o.Limit.Algorithm == limits.Class {
 		return Template{Text: slices.Clone(o.Who)}, nil
@@ -147,8 +147,8 @@ func IsFieldName(name []byte) bool {
 	return len(name) > 0 && len(name) <= MaxFieldName
 }
 
-// AppendTo appends the text with values in its places: the caller's id, and fields, a list of names and values by turns. It
-// returns the name of the first field that is missing, and leaves the places of missing ones as they stand.
+// AppendTo appends the text with values in its places: the caller's id, and fields, a list of names and values by
+// turns. It returns the name of the first field that is missing, and leaves the places of missing ones as they stand.
 func (t *Template) AppendTo(b, id []byte, fields [][]byte) (filled []byte, missing string) {
 	at := 0
 	for i := range t.Places {
@@ -199,7 +199,8 @@ func appendEscaped(b, value []byte) []byte {
 	return b
 }
 
-// Values is the id and the fields, names and values by turns, that make a key or holder of the template. ok is false if none do.
+// Values is the id and the fields, names and values by turns, that make a key or holder of the template. ok is false if
+// none do.
 func (t *Template) Values(key []byte) (id []byte, fields [][]byte, ok bool) {
 	rest, found := bytes.CutPrefix(key, t.Text[:t.end(0)])
 	for i, p := range t.Places {

@@ -14,7 +14,8 @@ func (e Element) IsPlace() bool { return e >= anyPlace }
 // holds reports whether a place can hold a byte.
 func (e Element) holds(b Element) bool { return e == anyPlace || e == escapedPlace && b != ':' }
 
-// Elements are the template's, its places for an id and for fields as they are. With an id, its bytes stand in the id's place.
+// Elements are the template's, its places for an id and for fields as they are. With an id, its bytes stand in the id's
+// place.
 func (t *Template) Elements(id []byte, hasID bool) (all []Element) {
 	all = make([]Element, 0, len(t.Text)+len(t.Places)+len(id))
 	literal := func(text []byte) {
@@ -41,10 +42,12 @@ func (t *Template) Elements(id []byte, hasID bool) (all []Element) {
 	return all
 }
 
-// maxMeetWork bounds the comparison of two templates, whose lengths are multiplied. Longer ones count as if they could meet.
+// maxMeetWork bounds the comparison of two templates, whose lengths are multiplied. Longer ones count as if they could
+// meet.
 const maxMeetWork = 1 << 14
 
-// Meet reports whether values exist that make two templates one key. They may be other values in each: those of two callers.
+// Meet reports whether values exist that make two templates one key. They may be other values in each: those of two
+// callers.
 func Meet(a, b []Element) bool {
 	for len(a) > 0 && len(b) > 0 && !a[0].IsPlace() && !b[0].IsPlace() {
 		if a[0] != b[0] {

@@ -2,16 +2,17 @@ package engine
 
 // Tag is the slot of a template's keys, as far as it is known.
 type Tag struct {
-	// Text has the slot of every key if Varies is false. Otherwise it is the hash tag with its places: two templates of the same text put
-	// the keys of one call in one slot, whatever the id and the fields are.
+	// Text has the slot of every key if Varies is false. Otherwise it is the hash tag with its places: two templates of
+	// the same text put the keys of one call in one slot, whatever the id and the fields are.
 	Text   string
 	Varies bool
-	// Escaped is whether the values in Text are escaped, like all beside a field: in the same text without, some values differ.
+	// Escaped is whether the values in Text are escaped, like all beside a field: in the same text without, some values
+	// differ.
 	Escaped bool
 }
 
-// HashTag returns the tag of the template's keys. With an id, its bytes stand in the id's place. It returns false if values decide the slot: a
-// value outside of a tag does, and one before the tag, since it can have braces of its own.
+// HashTag returns the tag of the template's keys. With an id, its bytes stand in the id's place. It returns false if
+// values decide the slot: a value outside of a tag does, and one before the tag, since it can have braces of its own.
 //
 // No text helps against a value that begins with } where the tag begins: the tag is then empty, and counts for nothing.
 func (t *Template) HashTag(id []byte, hasID bool) (tag Tag, ok bool) {

@@ -27,7 +27,8 @@ func (o *Op) TreesValidly() bool {
 	return true
 }
 
-// TreeAt is the number of parts of the tree of classes that begins at part i, 0 if none does. A settlement charges its nodes one by one.
+// TreeAt is the number of parts of the tree of classes that begins at part i, 0 if none does. A settlement charges its
+// nodes one by one.
 func TreeAt(parts []Op, i int) (levels int) {
 	if parts[i].Limit.Algorithm != limits.Class || len(parts[i].Who) != assuredBytes || parts[i].Options&Force != 0 {
 		return 0

@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// Warning says that the use of a limit has reached its threshold, [limits.Limit.Warn]. There is one for each window and key.
+// Warning says that the use of a limit has reached its threshold, [limits.Limit.Warn]. There is one for each window and
+// key.
 type Warning struct {
 	Key        []byte // as the keyspace has it, see package database
 	Limit      limits.Limit

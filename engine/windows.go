@@ -2,12 +2,13 @@ package engine
 
 import "encoding/binary"
 
-// Window is a window of a fixed window limit: [Start, End), in nanoseconds since the Unix epoch, the tokens used in it, and those of them that
-// are reserved: requests with an id have taken them that were not settled.
+// Window is a window of a fixed window limit: [Start, End), in nanoseconds since the Unix epoch, the tokens used in it,
+// and those of them that are reserved: requests with an id have taken them that were not settled.
 type Window struct{ Start, End, Used, Reserved int64 }
 
-// Windows are those that a ListWindows has found: the open one, and the closed ones with usage that are kept, the newest first. Without windows,
-// and before the first request of one that begins with it, the open one is zero but for Used.
+// Windows are those that a ListWindows has found: the open one, and the closed ones with usage that are kept, the
+// newest first. Without windows, and before the first request of one that begins with it, the open one is zero but for
+// Used.
 func (res *Result) Windows() (open Window, closed []Window) {
 	if res.Status != OK {
 		return open, nil

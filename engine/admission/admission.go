@@ -26,9 +26,9 @@ type restriction struct {
 // MaxRestrictions bounds the restrictions at a time.
 const MaxRestrictions = 1024
 
-// Admission decides which new keys are not kept. Restrictions are replicated state: operations ([engine.Restrict]) change
-// them, so that every replica that applies the same operations decides alike. Only a store without replicas also uses
-// its memory and its count of keys.
+// Admission decides which new keys are not kept. Restrictions are replicated state: operations ([engine.Restrict])
+// change them, so that every replica that applies the same operations decides alike. Only a store without replicas also
+// uses its memory and its count of keys.
 type Admission struct {
 	Replicated bool // only operations decide
 	Own        atomic.Pointer[Rules]

@@ -94,8 +94,8 @@ func TestPrefixOf(t *testing.T) {
 	}
 }
 
-// A key counts for each quota of which it begins with a text; the other keys of its request count too. Keys that are there already, and those of
-// replicas, are kept.
+// A key counts for each quota of which it begins with a text; the other keys of its request count too. Keys that are
+// there already, and those of replicas, are kept.
 func TestQuotas(t *testing.T) {
 	quotas := NewQuotas([]Quota{{Name: "a", Prefixes: []string{"a", "b:"}, MaxKeys: 2}, {Name: "all", Prefixes: []string{""}, MaxKeys: 4}})
 	r := newAdmission(false)
@@ -174,7 +174,8 @@ func TestPressure(t *testing.T) {
 	}
 }
 
-// New keys without room are denied, granted by an untouched limit, or decided by a limiter that all keys of a prefix share.
+// New keys without room are denied, granted by an untouched limit, or decided by a limiter that all keys of a prefix
+// share.
 func TestDecide(t *testing.T) {
 	deny, allow, overflow := &Rules{NewKeys: engine.DenyNew}, &Rules{NewKeys: engine.AllowNew}, &Rules{NewKeys: engine.OverflowNew, Delimiters: ":"}
 	r := newAdmission(false)

@@ -41,8 +41,8 @@ func NewQuotas(all []Quota) *Quotas {
 	return q
 }
 
-// each calls f for every quota that a key counts for, whatever its database. A key that begins as several of one quota's texts do counts for
-// each of them.
+// each calls f for every quota that a key counts for, whatever its database. A key that begins as several of one
+// quota's texts do counts for each of them.
 func (q *Quotas) each(name []byte, f func(i int)) {
 	key := database.KeyOf(name)
 	for _, n := range q.lengths {
@@ -102,7 +102,8 @@ func (r *Admission) Pressure(rules Rules, full bool) []engine.Op {
 	return r.changesTo(wanted)
 }
 
-// Follow returns the operations that give a replicated store the restrictions of another. It returns none if it has them.
+// Follow returns the operations that give a replicated store the restrictions of another. It returns none if it has
+// them.
 func (r *Admission) Follow(other *Admission) []engine.Op {
 	wanted := map[string]Rules{}
 	if set := other.set.Load(); set != nil {

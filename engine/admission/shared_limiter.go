@@ -18,9 +18,9 @@ import (
 // They replace the keys' separate limiters, so no key gets more than its limit, and all new keys of a prefix together
 // get no more than one of them would.
 //
-// There are few, so that keys whose prefixes an attacker makes up can't take memory either: those for whose prefix there
-// is no limiter share that of the empty prefix. Every change is made by an operation that changes something anyway, and
-// the room does not depend on the time of the last cleanup: replicas have the same limiters.
+// There are few, so that keys whose prefixes an attacker makes up can't take memory either: those for whose prefix
+// there is no limiter share that of the empty prefix. Every change is made by an operation that changes something
+// anyway, and the room does not depend on the time of the last cleanup: replicas have the same limiters.
 type sharedLimiters struct {
 	mu       sync.Mutex
 	limiters map[sharedName]*sharedLimiter
@@ -218,7 +218,8 @@ func (o *sharedLimiters) ClearDatabase(number uint8) {
 	}
 }
 
-// holderOfKey returns the SHA-256 of key and holder, so that holders of different keys that share a limiter stay distinct.
+// holderOfKey returns the SHA-256 of key and holder, so that holders of different keys that share a limiter stay
+// distinct.
 func holderOfKey(key, who []byte) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(key)))
 	sum := sha256.Sum256(append(append(b, key...), who...))

@@ -10,14 +10,15 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// Adaptive is a token bucket whose rate follows reports on a backend: additive increase and multiplicative decrease (AIMD; Chiu and
-// Jain, "Analysis of the increase and decrease algorithms", 1989). The rate is between the limit's least and its rate, where it begins.
+// Adaptive is a token bucket whose rate follows reports on a backend: additive increase and multiplicative decrease
+// (AIMD; Chiu and Jain, "Analysis of the increase and decrease algorithms", 1989). The rate is between the limit's
+// least and its rate, where it begins.
 
 const (
 	// AdaptiveIdle is the time after which an unused limiter forgets its rate.
 	AdaptiveIdle = int64(10 * time.Minute)
-	// staleAfter is the number of times Every after which calls reported before a decision count no more; echoPart is the part of
-	// Every in which bad calls do not count after the rate has fallen.
+	// staleAfter is the number of times Every after which calls reported before a decision count no more; echoPart is the
+	// part of Every in which bad calls do not count after the rate has fallen.
 	staleAfter, echoPart = 10, 10
 )
 

@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A bucket follows the news of its backend: half of the rate after bad calls, a tenth of the highest one more after good calls, if the rate is used.
+// A bucket follows the news of its backend: half of the rate after bad calls, a tenth of the highest one more after
+// good calls, if the rate is used.
 func TestAdaptive(t *testing.T) {
 	news := func(good, bad int64, pause time.Duration) *engine.Report {
 		return &engine.Report{Good: good, Bad: bad, Every: int64(s), Down: 50_000, Up: 10_000, Pause: int64(pause)}

@@ -189,8 +189,8 @@ func (c *Call) StartFrom(tokens, at int64) {
 	}
 }
 
-// PriorAt is the time at which the leader's allowance counts as taken. A window counts from now on, for as long as one of an earlier
-// leader may last: its beginning is not known, and windows must not overlap.
+// PriorAt is the time at which the leader's allowance counts as taken. A window counts from now on, for as long as one
+// of an earlier leader may last: its beginning is not known, and windows must not overlap.
 func (c *Call) PriorAt() int64 {
 	if at := c.Op.PriorAt; c.Limit.Algorithm != limits.FixedWindow || c.Now-at >= c.Limit.Rate.Period {
 		return at

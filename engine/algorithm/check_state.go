@@ -14,8 +14,8 @@ import (
 // ErrState refuses a state that does not fit its limit.
 var ErrState = errors.New("state does not fit its limit")
 
-// CheckState returns a state in its full size, in room if that is enough, once nothing in it can mislead the limit's algorithm. It
-// may lack zero bytes at its end. An error wraps [ErrState].
+// CheckState returns a state in its full size, in room if that is enough, once nothing in it can mislead the limit's
+// algorithm. It may lack zero bytes at its end. An error wraps [ErrState].
 func CheckState(l *limits.Limit, text []byte, room *[MaxState]byte) ([]byte, error) {
 	if !l.Valid() {
 		return nil, fmt.Errorf("algorithm %d, capacity %d, %d tokens per %d ns: %w", l.Algorithm, l.Capacity, l.Rate.Tokens, l.Rate.Period, ErrState)

@@ -89,8 +89,8 @@ func (c *Call) ReportClass(free, granted int64) {
 	}
 }
 
-// WaitClass is the time until the node has the tokens that the call asks for, and some that it keeps. Where it can never have
-// both, it is the time until the first registration ends.
+// WaitClass is the time until the node has the tokens that the call asks for, and some that it keeps. Where it can
+// never have both, it is the time until the first registration ends.
 func (c *Call) WaitClass(kept int64) int64 {
 	s, period := &c.Class, uint64(c.Limit.Rate.Period)
 	switch {

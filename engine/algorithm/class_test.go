@@ -21,7 +21,8 @@ func TestClassAlone(t *testing.T) {
 	})
 }
 
-// A node keeps the capacity assured to its registered children. A registration ends ten minutes after the last request, at a whole step.
+// A node keeps the capacity assured to its registered children. A registration ends ten minutes after the last request,
+// at a whole step.
 func TestClassRegistration(t *testing.T) {
 	const began = 1_700_000_000 * int64(s)
 	var root took

@@ -11,16 +11,17 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A fair share is one token bucket for several members. A member that wants no more than its share is granted it; the others
-// divide the rest by weight. Two rules decide:
+// A fair share is one token bucket for several members. A member that wants no more than its share is granted it; the
+// others divide the rest by weight. Two rules decide:
 //
 //   - The tokens taken from the pool and those asked for fit the capacity. That is the meter of a token bucket, exactly.
 //   - A member that has taken something may have at most shareFactor times its weight times the tokens that then remain
 //     in the pool.
 //
-// The refill gives back to the active members by weight: generalised processor sharing (Parekh and Gallager, 1993), by a virtual time
-// that moves on by the refill divided by the weights of the active members. A bound that depends on the room left is the dynamic
-// threshold of switches with a shared buffer (Choudhury and Hahne, 1998): a pool under load always has some room for newcomers.
+// The refill gives back to the active members by weight: generalised processor sharing (Parekh and Gallager, 1993), by
+// a virtual time that moves on by the refill divided by the weights of the active members. A bound that depends on the
+// room left is the dynamic threshold of switches with a shared buffer (Choudhury and Hahne, 1998): a pool under load
+// always has some room for newcomers.
 //
 // decide only reads, so it finds the members that have got everything back, and write removes them.
 
@@ -144,13 +145,14 @@ func parts(units, weight uint64) uint64 {
 	return (units + weight - 1) / weight
 }
 
-// isTooMuch reports whether a member with units has too large a part of the pool once it takes more, where free units are left before.
+// isTooMuch reports whether a member with units has too large a part of the pool once it takes more, where free units
+// are left before.
 func isTooMuch(units, more, free, weight uint64) bool {
 	return more > free || uint128.Product(units+more, 1).Exceeds(uint128.Product(free-more, ShareFactor*weight))
 }
 
-// shareWait is the time until the same request is granted, if nobody else asks. It takes the present members as active until then, so it may
-// be too long by less than an eighth.
+// shareWait is the time until the same request is granted, if nobody else asks. It takes the present members as active
+// until then, so it may be too long by less than an eighth.
 func shareWait(c *Call, s *shareScan, after, room uint128.Int, weight, free uint64) int64 {
 	if c.Op.Tokens > c.Limit.Capacity {
 		return engine.NeverWait
@@ -171,7 +173,8 @@ func shareWait(c *Call, s *shareScan, after, room uint128.Int, weight, free uint
 	return max(wait, min(byShare, s.taken.DivideUp(tokens)))
 }
 
-// reportShare fills in the tokens left for a member that has taken units, where ticks are taken of the pool and units are free.
+// reportShare fills in the tokens left for a member that has taken units, where ticks are taken of the pool and units
+// are free.
 func reportShare(c *Call, taken uint128.Int, free, units, weight uint64) {
 	res := c.Result
 	res.Limit, res.Remaining = c.Limit.Capacity, int64(free>>layout.UnitBits)

@@ -76,8 +76,8 @@ func decideWindow(c *Call) (changed bool) {
 	return granted > 0
 }
 
-// grantCounted decides for the algorithms that count: used tokens are taken, and the requested tokens must fit the limit
-// beside them. On a denial Wait is NeverWait, or left to the caller.
+// grantCounted decides for the algorithms that count: used tokens are taken, and the requested tokens must fit the
+// limit beside them. On a denial Wait is NeverWait, or left to the caller.
 func grantCounted(c *Call, used int64) (granted int64, ok bool) {
 	res, asked, room := c.Result, c.Op.Tokens, c.grantable()
 	free := room - used

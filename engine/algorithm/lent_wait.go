@@ -7,8 +7,9 @@ import (
 	"github.com/stintdb/stint/engine/internal/uint128"
 )
 
-// The wait of a denial beside loans: the time until the same request would be granted if nobody else comes, the holders among them. A loan with an end
-// is charged then. One without counts as spent now, because nobody knows when its holder states it.
+// The wait of a denial beside loans: the time until the same request would be granted if nobody else comes, the holders
+// among them. A loan with an end is charged then. One without counts as spent now, because nobody knows when its holder
+// states it.
 
 // meterWait is the wait of a denial by a meter, with ticks taken and asked for, where reach may be taken in all.
 func meterWait(c *Call, taken, asked, reach uint128.Int) int64 {

@@ -5,7 +5,8 @@ import (
 	"github.com/stintdb/stint/engine/layout"
 )
 
-// DecideLoan answers a Lend, Return or Void, and leaves the new state in c.inner and c.loans. It reports whether there is one.
+// DecideLoan answers a Lend, Return or Void, and leaves the new state in c.inner and c.loans. It reports whether there
+// is one.
 func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 	op, res, asked := c.Op, c.Result, c.Limit
 	held := layout.Loan{Holder: op.Who}
@@ -75,8 +76,8 @@ func lend(c *Call, held layout.Loan, left int64) (taken int64) {
 	return taken
 }
 
-// grantWaiting charges the tokens of the requests that wait, as far as there are some, and leaves the wait of the first denied one. The holder has
-// the tokens that are left.
+// grantWaiting charges the tokens of the requests that wait, as far as there are some, and leaves the wait of the first
+// denied one. The holder has the tokens that are left.
 func grantWaiting(c *Call, lend *engine.Op, left int64) (tokens int64) {
 	w := lend.Loan
 	n := min(w.Waiting, available(c)/w.Each)
@@ -136,5 +137,6 @@ func partOf(lend *engine.Op) int64 {
 	return LendPart
 }
 
-// LendPart is the part of the available tokens that one Lend grants at most, so that a limit becomes strict as it comes near.
+// LendPart is the part of the available tokens that one Lend grants at most, so that a limit becomes strict as it comes
+// near.
 const LendPart = 8

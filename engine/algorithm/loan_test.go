@@ -33,7 +33,8 @@ func (l *took) lend(now int64, op *engine.Op) string {
 	return fmt.Sprintf("%d, %d held by number %d, %d left", res.Granted, res.Lent, res.Number, res.Remaining)
 }
 
-// Tokens that are lent are gone for all others until the holder gives them back, or says that they are spent, or their time is over.
+// Tokens that are lent are gone for all others until the holder gives them back, or says that they are spent, or their
+// time is over.
 func TestLoans(t *testing.T) {
 	const began = 1_700_000_000 * int64(s)
 	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 80, Rate: limits.Rate{Tokens: 1, Period: int64(s)}}

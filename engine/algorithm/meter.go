@@ -16,8 +16,8 @@ func takenUnder(c *Call, limit *limits.Limit) uint128.Int {
 	return taken
 }
 
-// decideMeter answers an Acquire by the token bucket rule: granted if the tokens taken before and the requested tokens fit the
-// capacity, or will within MaxWait.
+// decideMeter answers an Acquire by the token bucket rule: granted if the tokens taken before and the requested tokens
+// fit the capacity, or will within MaxWait.
 func decideMeter(c *Call) (changed bool) {
 	op, rate := c.Op, c.Limit.Rate
 	period, tokensPerPeriod := uint64(rate.Period), uint64(rate.Tokens)

@@ -25,8 +25,9 @@ func lookPurse(c *Call) {
 	c.Result.Limit, c.Result.Remaining, c.Result.Reset = c.Limit.Capacity, purse.Load(c.State).Tokens, engine.NeverExpires
 }
 
-// PreparePurse gives the next operation a number, unless one is not answered yet. With [engine.Cancel] it ends the loan: the tokens leave the purse.
-// With [Force] the tokens are dropped, and an operation that is not answered is forgotten, because the state may be behind.
+// PreparePurse gives the next operation a number, unless one is not answered yet. With [engine.Cancel] it ends the
+// loan: the tokens leave the purse. With [Force] the tokens are dropped, and an operation that is not answered is
+// forgotten, because the state may be behind.
 func PreparePurse(p *purse.Purse, c *Call) (changed bool) {
 	if c.Op.Options&engine.Force != 0 {
 		changed = p.Tokens > 0 || p.Prepared
@@ -44,8 +45,9 @@ func PreparePurse(p *purse.Purse, c *Call) (changed bool) {
 	return true
 }
 
-// DepositPurse takes home's answer to the prepared operation: Tokens came, and Loan.Previous is the number that home has named. With
-// [Force] the tokens that are there are dropped, because home does not lend them any longer. A purse without a loan is gone.
+// DepositPurse takes home's answer to the prepared operation: Tokens came, and Loan.Previous is the number that home
+// has named. With [Force] the tokens that are there are dropped, because home does not lend them any longer. A purse
+// without a loan is gone.
 func DepositPurse(p *purse.Purse, c *Call) (changed, isGone bool) {
 	if c.IsNew || !p.Prepared || p.Number != c.Op.Loan.Number {
 		return false, false

@@ -2,8 +2,8 @@ package algorithm
 
 import "github.com/stintdb/stint/engine/layout"
 
-// Reserved tokens go back to the window that they were taken from, while that still counts. A refund, in contrast, gives
-// back the newest tokens of the limiter.
+// Reserved tokens go back to the window that they were taken from, while that still counts. A refund, in contrast,
+// gives back the newest tokens of the limiter.
 
 func markWindow(c *Call) int64 { return LoadWindow(c.Next[:]).start }
 

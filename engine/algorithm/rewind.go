@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// RewindState turns back the times in a state by as much as lies between two times, unless it has expired at the earlier one.
+// RewindState turns back the times in a state by as much as lies between two times, unless it has expired at the
+// earlier one.
 func RewindState(state []byte, l *limits.Limit, from, to int64) {
 	row := &Table[l.Algorithm]
 	if row.Expired(state, l, from) && row.Expired(state, l, to+fullAfter(l, to)) {
@@ -79,7 +80,8 @@ func rewindClass(state []byte, _ *limits.Limit, by int64) {
 	}
 }
 
-// rewindWrapped is for limiters with loans or closed windows. A number never takes more bytes after it was made smaller.
+// rewindWrapped is for limiters with loans or closed windows. A number never takes more bytes after it was made
+// smaller.
 func rewindWrapped(inner func(state []byte, l *limits.Limit, by int64)) func(state []byte, l *limits.Limit, by int64) {
 	return func(state []byte, l *limits.Limit, by int64) {
 		inner(state[layout.WrappedAt:layout.WrappingHead], l, by)

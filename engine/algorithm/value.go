@@ -35,8 +35,8 @@ var (
 	gcraKind      = gcraValueKind()
 )
 
-// gcraValueKind is the row of the state of Redis's GCRA. Redis keeps its clock and expiries in milliseconds, and the key through the last of
-// them: with short intervals it counts.
+// gcraValueKind is the row of the state of Redis's GCRA. Redis keeps its clock and expiries in milliseconds, and the
+// key through the last of them: with short intervals it counts.
 func gcraValueKind() Row {
 	row := valueKind(datatype.ValidGCRA)
 	row.Expired = func(state []byte, _ *limits.Limit, now int64) bool {

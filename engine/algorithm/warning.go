@@ -6,8 +6,9 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A limit with [limits.Limit.Warn] gives one warning in each window. That it was given is a bit of the state, see [layout.WarnedBit]. All other algorithms
-// have no windows: they may warn again once less than half of the threshold was used.
+// A limit with [limits.Limit.Warn] gives one warning in each window. That it was given is a bit of the state, see
+// [layout.WarnedBit]. All other algorithms have no windows: they may warn again once less than half of the threshold
+// was used.
 //
 // Tokens of loans count once they are charged.
 
@@ -19,8 +20,8 @@ func (c *Call) Rearms() bool {
 	return !c.IsNew && !c.Wrapped && row.Used != nil && c.State[row.WarnedAt]&layout.WarnedBit != 0 && row.isRearmed(c.State, &c.Prev, c.Now)
 }
 
-// Warns marks the new state of the limiter, and reports whether its use has reached the threshold since it was last marked. With again an
-// earlier mark does not count.
+// Warns marks the new state of the limiter, and reports whether its use has reached the threshold since it was last
+// marked. With again an earlier mark does not count.
 func (c *Call) Warns(state []byte, again bool) bool {
 	row := &Table[c.Limit.Algorithm]
 	if row.Used == nil || c.Op.Verb == engine.Refund {

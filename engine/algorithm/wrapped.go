@@ -6,7 +6,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// unwrap fills c from a state that wraps that of a limiter. Loans whose time is over are charged at their ends, and a window that is over is closed.
+// unwrap fills c from a state that wraps that of a limiter. Loans whose time is over are charged at their ends, and a
+// window that is over is closed.
 func (c *Call) unwrap(limit *limits.Limit, state []byte) {
 	if c.Loans == nil {
 		c.Loans = new(layout.Loans)
@@ -31,8 +32,8 @@ func (c *Call) unwrap(limit *limits.Limit, state []byte) {
 	c.Prev, c.State, c.IsNew = under, c.Inner[:base.Bytes], false
 }
 
-// closeWindow puts the open window among the closed ones if it is over at a time, or forgets them all. Loans outlive windows, so one that is
-// over must not stay: a History that begins later would count it.
+// closeWindow puts the open window among the closed ones if it is over at a time, or forgets them all. Loans outlive
+// windows, so one that is over must not stay: a History that begins later would count it.
 func (c *Call) closeWindow(l *limits.Limit, at int64) {
 	if l.Algorithm != limits.FixedWindow || !windowExpired(c.Inner[:], l, at) {
 		return
@@ -69,8 +70,8 @@ func (c *Call) Wrap() {
 	c.History.Clear()
 }
 
-// WrappedState is the whole state of the limiter of c, whose own state is inner, and the limit that it is kept under. A limit whose closed
-// windows are not kept any longer, and of which nothing is lent, is not wrapped.
+// WrappedState is the whole state of the limiter of c, whose own state is inner, and the limit that it is kept under. A
+// limit whose closed windows are not kept any longer, and of which nothing is lent, is not wrapped.
 func (c *Call) WrappedState(inner []byte) (limits.Limit, []byte) {
 	c.Wrap()
 	limit := c.Limit

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// From is where in the zone's calendar the windows of a unit begin: the hour of a day, the day of a week counted from Monday on, the
-// day of a month, or 32 times the month and the day of a quarter or a year. Above them are 32 times the hour, of a week or a month, and
-// 1024 times the minute, of a day too. It is 0 for the usual beginning.
+// From is where in the zone's calendar the windows of a unit begin: the hour of a day, the day of a week counted from
+// Monday on, the day of a month, or 32 times the month and the day of a quarter or a year. Above them are 32 times the
+// hour, of a week or a month, and 1024 times the minute, of a day too. It is 0 for the usual beginning.
 type From uint16
 
 const (
@@ -155,7 +155,8 @@ func (f From) timeAfterDay(unit Unit) string {
 	return "T" + f.timeText(unit)
 }
 
-// HasTime reports whether it is a time that was no beginning in format version 2: within a day of a week or a month, or at a minute.
+// HasTime reports whether it is a time that was no beginning in format version 2: within a day of a week or a month, or
+// at a minute.
 func (f From) HasTime(unit Unit) bool { return unit <= Month && f >= perHour }
 
 // valid reports whether it is a beginning of the unit, and the only way to state it.

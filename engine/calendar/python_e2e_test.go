@@ -15,8 +15,9 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// inPython prints of each zone that it is given the first instant of each month, as Python's zoneinfo knows it: the first minute of which the
-// clocks show the first day; and after "changes" each time at which the offset changes, with the new one.
+// inPython prints of each zone that it is given the first instant of each month, as Python's zoneinfo knows it: the
+// first minute of which the clocks show the first day; and after "changes" each time at which the offset changes, with
+// the new one.
 const inPython = `
 import sys
 from datetime import datetime, timedelta, timezone
@@ -56,8 +57,9 @@ func changesOf(zone Zone) (changes []string) {
 	return changes
 }
 
-// TestZonesInPython compares the changes of clocks, and the months, of zones with Python's: a part of the zones, and all at full size. The versions of
-// the databases may differ, but those of the last and next ten years are alike since version 2024b.
+// TestZonesInPython compares the changes of clocks, and the months, of zones with Python's: a part of the zones, and
+// all at full size. The versions of the databases may differ, but those of the last and next ten years are alike since
+// version 2024b.
 func TestZonesInPython(t *testing.T) {
 	if err := testserver.Command(t, "python3", "-c", "import zoneinfo; zoneinfo.ZoneInfo('Europe/Berlin')").Run(); err != nil {
 		t.Skip("needs Python 3.9 or later with a database of time zones (apt install tzdata)")

@@ -87,7 +87,8 @@ func (y *yearly) at(seconds int64, last span) span {
 	}
 }
 
-// firstShowing is the first second at which the clocks show a time or a later one. The time is written as if the zone was UTC.
+// firstShowing is the first second at which the clocks show a time or a later one. The time is written as if the zone
+// was UTC.
 func (r *rules) firstShowing(clock int64) int64 {
 	for s := r.at(clock - mostOffset); ; s = r.at(s.until) {
 		if t := max(s.from, clock-s.offset); t < s.until {

@@ -66,8 +66,9 @@ func goZones(t *testing.T) map[string]goZone {
 	return zones
 }
 
-// TestTable compares the table with Go's database. A line of the table is never changed, because operations and files name it by its
-// number: where the rules of a zone change, it gets another line, whose version is in the next format version (decision 0035).
+// TestTable compares the table with Go's database. A line of the table is never changed, because operations and files
+// name it by its number: where the rules of a zone change, it gets another line, whose version is in the next format
+// version (decision 0035).
 func TestTable(t *testing.T) {
 	zones := goZones(t)
 	lines := slices.Collect(strings.Lines(zonesText))

@@ -21,8 +21,8 @@ const (
 // months is the length of the units that are made of months.
 var months = [...]int{Month: 1, Quarter: 3, Year: 12}
 
-// Anchor says where windows begin. The zero value is the usual one: in UTC, at midnight, on Monday, and on the first day of the month and
-// of the year. It is a comparable value, and each beginning has one.
+// Anchor says where windows begin. The zero value is the usual one: in UTC, at midnight, on Monday, and on the first
+// day of the month and of the year. It is a comparable value, and each beginning has one.
 type Anchor struct {
 	Zone Zone
 	From From
@@ -35,8 +35,8 @@ func (a Anchor) Append(b []byte) []byte {
 
 // Window returns the window that holds a time: [start, end), all in nanoseconds since the Unix epoch.
 //
-// A window begins at the first instant at which the clocks of the zone show its beginning, or anything later. So if they skip
-// midnight, the day begins when they skip it, and if they show midnight twice, at the first.
+// A window begins at the first instant at which the clocks of the zone show its beginning, or anything later. So if
+// they skip midnight, the day begins when they skip it, and if they show midnight twice, at the first.
 func (a Anchor) Window(unit Unit, now int64) (start, end int64) {
 	last := &table().rows[a.Zone].last[(uint(unit)+uint(a.From))%keptWindows]
 	if w := last.Load(); w != nil && w.unit == unit && w.from == a.From && w.start <= now && now < w.end {
@@ -73,7 +73,8 @@ func (a Anchor) window(unit Unit, now int64) (start, end int64) {
 	}
 }
 
-// before is the beginning of the window that holds a time of the zone's clocks. Such times are written as if the zone was UTC.
+// before is the beginning of the window that holds a time of the zone's clocks. Such times are written as if the zone
+// was UTC.
 func (f From) before(unit Unit, t time.Time) time.Time {
 	clock := f.clock(unit)
 	year, month, day := t.Add(-clock).Date()

@@ -18,14 +18,15 @@ var (
 	testedUntil = time.Date(2037, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// beginnings are those of the units that tests compare: the usual one, one for every quick run, and more for a full one.
+// beginnings are those of the units that tests compare: the usual one, one for every quick run, and more for a full
+// one.
 var beginnings = map[Unit][]string{
 	Day: {"0", "02:30", "13:40", "00:15", "2", "1", "3", "17", "23"}, Week: {"monday", "sundayT01:30", "sunday", "thursday", "sundayT02:05"}, Month: {"1", "31T02:30", "17T06:00", "1T00:30", "31", "17", "29", "30"},
 	Quarter: {"01-01", "05-31", "02-17", "11-30", "03-31"}, Year: {"01-01", "02-29", "04-06", "12-31"},
 }
 
-// TestWindows compares every window of every zone with those that the test makes from Go's database. Of zones with the same rules, it
-// compares one.
+// TestWindows compares every window of every zone with those that the test makes from Go's database. Of zones with the
+// same rules, it compares one.
 func TestWindows(t *testing.T) {
 	zones, windows, seen := goZones(t), 0, map[string]bool{}
 	times := map[Unit]map[string][]time.Time{}
@@ -54,7 +55,8 @@ func TestWindows(t *testing.T) {
 	t.Logf("%d windows of %d zones", windows, len(seen))
 }
 
-// compareWindows compares the windows of a zone from one beginning, when its clocks show times, and returns their number.
+// compareWindows compares the windows of a zone from one beginning, when its clocks show times, and returns their
+// number.
 func compareWindows(t *testing.T, periods []period, zone string, unit Unit, text string, times []time.Time) int {
 	t.Helper()
 	from, err := ParseFrom(unit, text)
@@ -86,8 +88,8 @@ type period struct {
 	offset      time.Duration
 }
 
-// periodsOf finds the periods of a zone between two times, by the offsets that package time has for each day. (Time.ZoneBounds does not
-// always come to an end.)
+// periodsOf finds the periods of a zone between two times, by the offsets that package time has for each day.
+// (Time.ZoneBounds does not always come to an end.)
 func periodsOf(location *time.Location, from, until time.Time) (periods []period) {
 	offsetAt := func(at time.Time) time.Duration {
 		_, offset := at.In(location).Zone()

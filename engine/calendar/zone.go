@@ -8,11 +8,13 @@ import (
 	"sync"
 )
 
-// Zone is a time zone with its rules, by its number in the table. The numbers are kept on disk and sent between nodes. 0 is UTC.
+// Zone is a time zone with its rules, by its number in the table. The numbers are kept on disk and sent between nodes.
+// 0 is UTC.
 type Zone uint16
 
-// The table has a line for each zone: its name, its first offset from UTC in seconds, and the times at which the offset changed,
-// each with the new one behind a colon. A zone with two changes each year has their rule at the end, which holds behind the last change.
+// The table has a line for each zone: its name, its first offset from UTC in seconds, and the times at which the offset
+// changed, each with the new one behind a colon. A zone with two changes each year has their rule at the end, which
+// holds behind the last change.
 //
 //go:embed zones.txt
 var zonesText string

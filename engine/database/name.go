@@ -1,7 +1,7 @@
 package database
 
-// mark begins the names of keys outside of database 0, and of those in it that begin so themselves: behind it are the number of the
-// database, a byte, and the key. No text in UTF-8 begins so.
+// mark begins the names of keys outside of database 0, and of those in it that begin so themselves: behind it are the
+// number of the database, a byte, and the key. No text in UTF-8 begins so.
 const mark = "\xffdb"
 
 const firstByte = 0xff // of it
@@ -13,8 +13,8 @@ const (
 	MaxNameBytes = len(mark) + 1
 )
 
-// Append appends the name of a key: in database 0 nearly always the key itself. Different keys, also of different databases, have
-// different names.
+// Append appends the name of a key: in database 0 nearly always the key itself. Different keys, also of different
+// databases, have different names.
 func Append(b []byte, number uint8, key []byte) []byte {
 	if number == 0 && !IsMarked(key) {
 		return append(b, key...)
@@ -55,7 +55,8 @@ func IsMarked(key []byte) bool {
 	return len(key) >= len(mark) && key[0] == firstByte && string(key[:len(mark)]) == mark
 }
 
-// Split is the database and the key of a name. Every text is a name; one that [Append] does not make is that of a key in database 0.
+// Split is the database and the key of a name. Every text is a name; one that [Append] does not make is that of a key
+// in database 0.
 func Split(name []byte) (number uint8, key []byte) {
 	if !IsMarked(name) || len(name) < MaxNameBytes {
 		return 0, name

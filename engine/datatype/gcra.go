@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// GCRA is the state of Redis's command GCRA: its theoretical arrival time, in microseconds since the Unix epoch, as 8 bytes,
-// little-endian. The arithmetic is that of its source, which is not that of CL.THROTTLE here: whole microseconds, on a clock of
-// milliseconds. See redis/redis#14826.
+// GCRA is the state of Redis's command GCRA: its theoretical arrival time, in microseconds since the Unix epoch, as 8
+// bytes, little-endian. The arithmetic is that of its source, which is not that of CL.THROTTLE here: whole
+// microseconds, on a clock of milliseconds. See redis/redis#14826.
 type GCRA []byte
 
 const gcraBytes = 8
@@ -52,8 +52,8 @@ type GCRADecision struct {
 	ArrivalUs    int64 // the new arrival time of a granted request
 }
 
-// Decide answers a request at a time, given the arrival time of its key, which is that time if there is no key. Both are in
-// microseconds.
+// Decide answers a request at a time, given the arrival time of its key, which is that time if there is no key. Both
+// are in microseconds.
 func (r *GCRARequest) Decide(nowUs, arrivalUs int64) (d GCRADecision, overflow GCRAOverflow) {
 	interval := r.interval()
 	base := max(nowUs, arrivalUs)

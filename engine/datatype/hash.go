@@ -81,8 +81,8 @@ func (h Hash) FindAll(fields [][]byte, found func(i int)) {
 	}
 }
 
-// places returns an index of some fields, which are each step-th of the words, and the place of each in the hash, -1 if it
-// is not there.
+// places returns an index of some fields, which are each step-th of the words, and the place of each in the hash, -1 if
+// it is not there.
 func (h Hash) places(words [][]byte, step int) (fields *index, places []int) {
 	fields = newIndex(len(words) / step)
 	for i := 0; i < len(words); i += step {

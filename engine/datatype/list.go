@@ -52,8 +52,8 @@ func (l List) Find(element []byte, from, step int) int {
 	return -1
 }
 
-// Remove removes the elements that equal another: at most this number from the head on, or with a negative number from the tail on, with
-// 0 all. It does not change l.
+// Remove removes the elements that equal another: at most this number from the head on, or with a negative number from
+// the tail on, with 0 all. It does not change l.
 func (l List) Remove(element []byte, most int) (_ List, removed int) {
 	n, at, step := l.Len(), 0, 1
 	if most < 0 {

@@ -177,8 +177,8 @@ func TestMalformedSortedSetsAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzSortedSet changes every sorted set that ValidSortedSet accepts, in every way. It corrects the hashes first: random
-// bytes hardly ever have the right ones.
+// FuzzSortedSet changes every sorted set that ValidSortedSet accepts, in every way. It corrects the hashes first:
+// random bytes hardly ever have the right ones.
 func FuzzSortedSet(f *testing.F) {
 	f.Add([]byte(nil), []byte("two"), 2.0)
 	f.Add([]byte(sampleSet()), []byte("two"), 2.0)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Match reports whether text matches a glob pattern as Redis writes them: * any run, ? any byte, [a-c] and [^a-c] one of
-// a set, \ takes the next byte literally. It takes at most len(pattern)·len(text) steps for any pattern.
+// Match reports whether text matches a glob pattern as Redis writes them: * any run, ? any byte, [a-c] and [^a-c] one
+// of a set, \ takes the next byte literally. It takes at most len(pattern)·len(text) steps for any pattern.
 func Match(pattern, text string) bool {
 	matches, _ := MatchWithin(pattern, text, math.MaxInt)
 	return matches

@@ -22,7 +22,8 @@ type Divided struct {
 	Escaped    bool   // they are in different groups only for ids with : or %, which are escaped in keys with a field
 }
 
-// Divide returns two limits of a SetPolicy or SetOverride whose keys are in different groups for some callers or fields. It returns nil if there are none.
+// Divide returns two limits of a SetPolicy or SetOverride whose keys are in different groups for some callers or
+// fields. It returns nil if there are none.
 func (g *Groups) Divide(o *engine.Op) *Divided {
 	if g.Count < 2 || len(o.Parts) < 2 {
 		return nil

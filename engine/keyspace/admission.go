@@ -5,8 +5,8 @@ import (
 	"github.com/stintdb/stint/engine/admission"
 )
 
-// SetQuotas replaces the quotas and counts the keys there are. In a store that decides alone, new keys beyond a quota are
-// treated as beyond the bound on memory; in a replicated one, quotas only count.
+// SetQuotas replaces the quotas and counts the keys there are. In a store that decides alone, new keys beyond a quota
+// are treated as beyond the bound on memory; in a replicated one, quotas only count.
 //
 // The quotas may be those of several stores, whose keys then count together.
 func (s *Keyspace) SetQuotas(q *admission.Quotas) {

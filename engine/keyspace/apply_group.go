@@ -21,10 +21,10 @@ type located struct {
 	moves uint32 // of the shard when place was found
 }
 
-// ApplyGroup carries out the short operations at the front of ops, in order, and returns their number. It looks up all keys before
-// it decides, so that the processor fetches their slots and records from memory side by side: an operation spends most of its time
-// on these fetches unless its key is in the cache. A lock that another goroutine holds ends the group: waiting for it could
-// be a deadlock.
+// ApplyGroup carries out the short operations at the front of ops, in order, and returns their number. It looks up all
+// keys before it decides, so that the processor fetches their slots and records from memory side by side: an operation
+// spends most of its time on these fetches unless its key is in the cache. A lock that another goroutine holds ends the
+// group: waiting for it could be a deadlock.
 func (s *Keyspace) ApplyGroup(c *algorithm.Call, now int64, ops []engine.Op, results []engine.Result) (n int) {
 	var room [groupAtOnce]located
 	for ; n < min(groupAtOnce, len(ops)) && algorithm.IsShort(&ops[n]); n++ {

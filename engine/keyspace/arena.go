@@ -2,11 +2,11 @@ package keyspace
 
 import "github.com/stintdb/stint/engine"
 
-// arena is where a shard keeps its records, in segments. New records go into the current segment. When it is full, another is added or
-// compacted, and the records of the others do not move.
+// arena is where a shard keeps its records, in segments. New records go into the current segment. When it is full,
+// another is added or compacted, and the records of the others do not move.
 //
-// A reference to a record is the number of its segment above its place there, in units of recordAlign, plus one. A segment of more
-// than segmentBytes has several numbers in a row.
+// A reference to a record is the number of its segment above its place there, in units of recordAlign, plus one. A
+// segment of more than segmentBytes has several numbers in a row.
 type arena struct {
 	segments []segment // by number
 	current  int       // number of the segment to which records are appended
@@ -19,8 +19,8 @@ type segment struct {
 	used  int    // bytes in use, dead ones included
 	dead  int    // bytes of deleted records
 
-	// part is not 0 for the further numbers of a segment: the distance from its first one. Their bytes are its bytes from there on, and
-	// only the first one counts.
+	// part is not 0 for the further numbers of a segment: the distance from its first one. Their bytes are its bytes from
+	// there on, and only the first one counts.
 	part int
 }
 
@@ -116,8 +116,8 @@ func (a *arena) set(number int, block []byte) {
 	}
 }
 
-// replace puts another block, which takes no more numbers, in place of that of a segment, and returns the old one. With nil the numbers
-// become free.
+// replace puts another block, which takes no more numbers, in place of that of a segment, and returns the old one. With
+// nil the numbers become free.
 func (a *arena) replace(number int, block []byte) (old []byte) {
 	old = a.segments[number].bytes
 	clear(a.segments[number : number+numbers(len(old))])

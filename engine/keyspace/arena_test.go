@@ -12,8 +12,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A shard keeps what it was given, in segments of all sizes, while entries come, go, expire, are swept and compacted, with and without a
-// bound on memory.
+// A shard keeps what it was given, in segments of all sizes, while entries come, go, expire, are swept and compacted,
+// with and without a bound on memory.
 func TestSegments(t *testing.T) {
 	compacted, large, refused, shrunk := 0, 0, 0, 0
 	for seed := range uint64(12) {

@@ -7,7 +7,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// An observer hears of every key that is written, deleted, swept or flushed while it observes, and of none before and after.
+// An observer hears of every key that is written, deleted, swept or flushed while it observes, and of none before and
+// after.
 func TestChangedKeysAreTold(t *testing.T) {
 	var told []string
 	s := newKeyspace(Config{Changed: func(key []byte) {

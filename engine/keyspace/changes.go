@@ -26,7 +26,8 @@ const (
 	Deleted                  // the key was reset
 	Flushed                  // every key was
 	PolicyChanged            // a policy was set, dropped or overridden
-	// PoliciesForgotten drops all policies and scripts: the changes that follow contain every one. A store does not report it.
+	// PoliciesForgotten drops all policies and scripts: the changes that follow contain every one. A store does not report
+	// it.
 	PoliciesForgotten
 )
 
@@ -143,14 +144,15 @@ func (t *table) noteDropped(r record) {
 // Track starts or stops noting changes. It must be called before the store is used by others.
 func (s *Keyspace) Track(on bool) { s.changes.set(journaled, on) }
 
-// Observe starts or stops calls of [Config].Changed. It may be called at any time; a change that is under way may be missed, so an
-// observer looks at the keys of interest after it has begun.
+// Observe starts or stops calls of [Config].Changed. It may be called at any time; a change that is under way may be
+// missed, so an observer looks at the keys of interest after it has begun.
 func (s *Keyspace) Observe(on bool) { s.changes.set(observed, on && s.changes.changed != nil) }
 
 // Replaced reports to the observer that all keys may have changed, after loading.
 func (s *Keyspace) Replaced() { s.changes.tell(nil) }
 
-// TakeChanges reports the changes of all keys since the last call, but for states larger than stateBytes, and forgets them.
+// TakeChanges reports the changes of all keys since the last call, but for states larger than stateBytes, and forgets
+// them.
 func (s *Keyspace) TakeChanges(stateBytes int, now int64, visit func(Change)) (complete, left bool) {
 	for i := range s.changes.dirty {
 		for set := s.changes.dirty[i].Swap(0); set != 0; set &= set - 1 {

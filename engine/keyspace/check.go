@@ -2,8 +2,8 @@ package keyspace
 
 import "fmt"
 
-// Check returns an error if the keyspace's tables and counts contradict each other. It looks at every key. Nothing else may use
-// the keyspace in the meantime: it is for tests.
+// Check returns an error if the keyspace's tables and counts contradict each other. It looks at every key. Nothing else
+// may use the keyspace in the meantime: it is for tests.
 func (s *Keyspace) Check() error {
 	users, growing := map[uint32]int64{}, int64(0)
 	for i := range s.shards {
@@ -25,8 +25,8 @@ func (s *Keyspace) Check() error {
 	return s.limits().Check(users)
 }
 
-// check checks that the index is in the order of tags, with no entry before its home and no gap before an entry that belongs
-// earlier, and that the bytes of records add up.
+// check checks that the index is in the order of tags, with no entry before its home and no gap before an entry that
+// belongs earlier, and that the bytes of records add up.
 func (t *table) check() error {
 	count, bytes, last := 0, 0, uint32(0)
 	for at, slot := range t.index.slots {

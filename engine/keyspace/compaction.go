@@ -12,19 +12,20 @@ const (
 	// A compaction must free at least 1/roomyShare of a segment, or 1/tightShare when memory is short.
 	roomyShare = 4
 	tightShare = 16
-	// lingerNanos is the time for which expired entries are kept where memory suffices: a key that comes back finds its record, and
-	// costs no more than a key that stayed.
+	// lingerNanos is the time for which expired entries are kept where memory suffices: a key that comes back finds its
+	// record, and costs no more than a key that stayed.
 	lingerNanos = 1_000_000_000
 
 	sampleEntries = 64 // looked at to learn whether many have expired
 	trimSegments  = 4  // most segments moved at a time to give memory back
 )
 
-// makeRoom makes room for more entries, whose records take some bytes in all. It drops entries that have expired, then compacts
-// a segment or adds one. While memory suffices, entries linger after they expire. It returns false when the memory bound
-// leaves no room. Without more entries, it is for a state that grows, and may use the reserve.
+// makeRoom makes room for more entries, whose records take some bytes in all. It drops entries that have expired, then
+// compacts a segment or adds one. While memory suffices, entries linger after they expire. It returns false when the
+// memory bound leaves no room. Without more entries, it is for a state that grows, and may use the reserve.
 //
-// Its cost does not depend on the size of the shard but for a pass over the index, of 8 bytes an entry, unless memory is short.
+// Its cost does not depend on the size of the shard but for a pass over the index, of 8 bytes an entry, unless memory
+// is short.
 func (t *table) makeRoom(now int64, entries, bytes int) bool {
 	newKeys, fullUntil := entries > 0, &t.stuckUntil
 	if newKeys {
@@ -56,8 +57,8 @@ func (t *table) makeRoom(now int64, entries, bytes int) bool {
 	return tight.fit(entries, bytes)
 }
 
-// squeeze gives back memory of the arena that holds no records, until the bound has room for more bytes. Each step gives back a page, or
-// more, and costs a pass over the index.
+// squeeze gives back memory of the arena that holds no records, until the bound has room for more bytes. Each step
+// gives back a page, or more, and costs a pass over the index.
 func (t *table) squeeze(bytes int64, newKeys bool) {
 	for !t.mem.fits(bytes, newKeys) {
 		best, gain := 0, 0
@@ -77,8 +78,8 @@ func (t *table) squeeze(bytes int64, newKeys bool) {
 	}
 }
 
-// dropSome drops entries that had expired at a time: those of a sample and, if many of it had, those of the segment whose turn it is,
-// which is most likely the oldest one.
+// dropSome drops entries that had expired at a time: those of a sample and, if many of it had, those of the segment
+// whose turn it is, which is most likely the oldest one.
 func (t *table) dropSome(expiredAt int64) {
 	passed, dropped, to := t.sweep(t.sampleFrom, sampleEntries, expiredAt)
 	if t.sampleFrom = to; to > math.MaxUint32 {
@@ -107,8 +108,8 @@ func wholePages(bytes int) int {
 	return (bytes + pageBytes - 1) &^ (pageBytes - 1)
 }
 
-// moveRecords copies the records of a segment to b, which begins at a reference, and returns their bytes. Their slots and notes refer
-// to b from then on.
+// moveRecords copies the records of a segment to b, which begins at a reference, and returns their bytes. Their slots
+// and notes refer to b from then on.
 func (t *table) moveRecords(n int, b []byte, ref uint32) (used int) {
 	t.Moves++
 	t.forget(n, len(t.arena.segments[n].bytes))

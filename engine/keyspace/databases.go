@@ -18,7 +18,8 @@ func (s *Keyspace) DatabaseLen(number uint8) int {
 	return max(0, s.Len()-s.memory.databases.Sum())
 }
 
-// FlushDatabase empties one database, as Flush does all. Where others have keys, it locks one shard at a time, unless all are locked.
+// FlushDatabase empties one database, as Flush does all. Where others have keys, it locks one shard at a time, unless
+// all are locked.
 func (s *Keyspace) FlushDatabase(now int64, number uint8, locked bool) {
 	if !locked {
 		s.lockAll()

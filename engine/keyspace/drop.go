@@ -28,8 +28,8 @@ func (t *table) drop(p Place) {
 	t.vacate(p.ref, size)
 }
 
-// vacate counts the bytes of a record that no slot refers to any longer. If it was the last one in a large segment, this segment is freed,
-// unless it is the current one: room in it may be reserved.
+// vacate counts the bytes of a record that no slot refers to any longer. If it was the last one in a large segment,
+// this segment is freed, unless it is the current one: room in it may be reserved.
 func (t *table) vacate(ref uint32, bytes int) {
 	n := t.arena.firstNumber(ref)
 	t.arena.segments[n].dead += bytes

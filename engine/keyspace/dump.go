@@ -8,9 +8,9 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// Dump calls visit for every entry that holds information at now, in the order of their keys, with the contents of its state
-// and not how it lies in memory: the state of two stores that carried out the same operations at the same times is the
-// same. It holds a copy of all entries until it returns: it is for tests and for comparing replicas.
+// Dump calls visit for every entry that holds information at now, in the order of their keys, with the contents of its
+// state and not how it lies in memory: the state of two stores that carried out the same operations at the same times
+// is the same. It holds a copy of all entries until it returns: it is for tests and for comparing replicas.
 func (s *Keyspace) Dump(now int64, visit func(Entry)) {
 	var all []Entry
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {

@@ -12,7 +12,8 @@ import (
 // ErrState refuses an entry whose parts do not fit together.
 var ErrState = algorithm.ErrState
 
-// Check reports whether [Store.Load] takes the entry where there is room, or says why not: an error that wraps [ErrState].
+// Check reports whether [Store.Load] takes the entry where there is room, or says why not: an error that wraps
+// [ErrState].
 func (e *Entry) Check() error {
 	var room [algorithm.MaxState]byte
 	_, err := e.check(&room)

@@ -7,8 +7,9 @@ import (
 	"github.com/stintdb/stint/engine/algorithm"
 )
 
-// Fingerprint is the beginning of a SHA-256 of the limit and state of a key, zeros for a key that does not exist or has expired. As in
-// [Keyspace.Dump], the layout in memory does not count, so that replicas have the same. work is in units of [engine.Result.Work].
+// Fingerprint is the beginning of a SHA-256 of the limit and state of a key, zeros for a key that does not exist or has
+// expired. As in [Keyspace.Dump], the layout in memory does not count, so that replicas have the same. work is in units
+// of [engine.Result.Work].
 func (s *Shard) Fingerprint(now int64, tag uint32, key []byte) (sum [engine.FingerprintBytes]byte, work int) {
 	p := s.Find(tag, key)
 	if !p.Found {

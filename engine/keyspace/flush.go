@@ -29,8 +29,8 @@ func flush(s *Keyspace, now int64) {
 	}
 }
 
-// Clear empties the keyspace, the restrictions of new keys included, as if it were new. Nothing is noted as changed. It must
-// not be called while operations are applied.
+// Clear empties the keyspace, the restrictions of new keys included, as if it were new. Nothing is noted as changed. It
+// must not be called while operations are applied.
 func (s *Keyspace) Clear() {
 	s.each(func(sh *Shard) {
 		sh.free()

@@ -60,8 +60,8 @@ func (t growth) openSegment(bytes int) bool {
 	return true
 }
 
-// segmentWithRoom returns the number of a segment with room for bytes: one with unused or deleted bytes, else a new one. Large segments get no
-// further records: a small one would keep a large block.
+// segmentWithRoom returns the number of a segment with room for bytes: one with unused or deleted bytes, else a new
+// one. Large segments get no further records: a small one would keep a large block.
 func (t growth) segmentWithRoom(bytes int) (n int, ok bool) {
 	share := roomyShare
 	if t.tight {

@@ -41,8 +41,8 @@ func (x *index) home(tag uint32) uint64 { return uint64(tag) * x.homes >> 32 }
 
 func slotTag(slot uint64) uint32 { return uint32(slot >> 32) }
 
-// touch reads the first slot that a look-up of tag will read, so that the processor fetches it. Callers keep the value, because the compiler
-// leaves out a load whose value nobody uses.
+// touch reads the first slot that a look-up of tag will read, so that the processor fetches it. Callers keep the value,
+// because the compiler leaves out a load whose value nobody uses.
 func (x *index) touch(tag uint32) uint64 {
 	if x.count == 0 {
 		return 0
@@ -80,8 +80,8 @@ func (x *index) insert(tag uint32, ref uint32) bool {
 	return true
 }
 
-// resize gives the index room for entries: at least as many as it holds, and more where its last run would outgrow its room.
-// It needs only the slots, and closes gaps between them.
+// resize gives the index room for entries: at least as many as it holds, and more where its last run would outgrow its
+// room. It needs only the slots, and closes gaps between them.
 func (x *index) resize(entries int, mem *memory) {
 	for {
 		to := newIndex(entries, mem)
@@ -95,8 +95,8 @@ func (x *index) resize(entries int, mem *memory) {
 	}
 }
 
-// append fills an empty index with slots, which are in the order of their tags. It reports false when the run at the end of
-// the table has no room left.
+// append fills an empty index with slots, which are in the order of their tags. It reports false when the run at the
+// end of the table has no room left.
 func (x *index) append(slots []uint64) bool {
 	next := uint64(0)
 	for _, slot := range slots {

@@ -2,7 +2,8 @@ package keyspace
 
 import "testing"
 
-// Keys whose tags are all near the end of the index are given more room, and gaps that dropped entries leave are closed.
+// Keys whose tags are all near the end of the index are given more room, and gaps that dropped entries leave are
+// closed.
 func TestIndexResize(t *testing.T) {
 	mem := &memory{}
 	x := newIndex(minEntries, mem)

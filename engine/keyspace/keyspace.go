@@ -11,7 +11,8 @@ import (
 	"github.com/stintdb/stint/engine/internal/limitset"
 )
 
-// Keyspace is keys with their states, in shards that are locked one by one. Its methods may be called from any goroutine.
+// Keyspace is keys with their states, in shards that are locked one by one. Its methods may be called from any
+// goroutine.
 type Keyspace struct {
 	shardSet
 	memory
@@ -34,8 +35,9 @@ type Config struct {
 	Shards     int                   // a power of two up to 65536; 0 for the default of 1024
 	Beside     *Keyspace             // one of the same shards and hashes, or nil
 	Owns       func(key []byte) bool // keys may be here otherwise than as purses; nil for all
-	// Changed receives each key that is written, deleted or dropped as expired, and nil for all keys at once, while [Keyspace.Observe] is on.
-	// The key's shard is locked during the call, which must not wait, use the keyspace or keep the key.
+	// Changed receives each key that is written, deleted or dropped as expired, and nil for all keys at once, while
+	// [Keyspace.Observe] is on. The key's shard is locked during the call, which must not wait, use the keyspace or keep
+	// the key.
 	Changed func(key []byte)
 	Warned  func(w *engine.Warning) // receives each warning once it is noted in the state, as Changed receives keys; nil for nobody
 }

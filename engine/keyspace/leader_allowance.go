@@ -8,9 +8,9 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most [limits.Limit.LeaderAllowance]. Before
-// the next operation on the key goes through the log, a Carry hands them over. Op.PriorAt stands for those that were not handed
-// over: a later leader cannot know how many there were.
+// A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most
+// [limits.Limit.LeaderAllowance]. Before the next operation on the key goes through the log, a Carry hands them over.
+// Op.PriorAt stands for those that were not handed over: a later leader cannot know how many there were.
 
 // carry makes a limiter that begins with tokens taken before, unless the key has one.
 func (s *Shard) carry(c *algorithm.Call, tag uint32, p Place) {
@@ -44,9 +44,9 @@ func (s *Keyspace) admits(now int64, hash uint64, key []byte) (isNew, admitted b
 	return !p.Found || sh.expired(sh.record(p.ref), sh.latest.instant(now, false)), s.Admission.RulesFor(key, p.Found, nil) == nil
 }
 
-// TakeAllowance carries out an Acquire in taken, the keys of a store made by Store.Beside, if s admits the key as a new one at logTime, and the
-// Acquire can be granted and leaves all but the leader's allowance of the limit untouched. Otherwise it changes nothing, res has no meaning, and it
-// returns false. hash is that of the key.
+// TakeAllowance carries out an Acquire in taken, the keys of a store made by Store.Beside, if s admits the key as a new
+// one at logTime, and the Acquire can be granted and leaves all but the leader's allowance of the limit untouched.
+// Otherwise it changes nothing, res has no meaning, and it returns false. hash is that of the key.
 func (s *Keyspace) TakeAllowance(taken *Keyspace, hash uint64, logTime, now, priorAt int64, op *engine.Op, res *engine.Result) (done bool) {
 	c := taken.Calls.Get().(*algorithm.Call)
 	defer taken.Calls.Put(c)

@@ -51,8 +51,8 @@ func (s *Shard) applyLoan(c *algorithm.Call, tag uint32, p Place, readOnly bool)
 	return true
 }
 
-// mayLend reports whether the key may get a loan, or a larger one. Replicas leave the bound on keys to the one that decides: they
-// drop expired keys at different times.
+// mayLend reports whether the key may get a loan, or a larger one. Replicas leave the bound on keys to the one that
+// decides: they drop expired keys at different times.
 func (s *Shard) mayLend(c *algorithm.Call, p Place, readOnly bool) bool {
 	if c.IsNew && s.admission.RulesFor(c.Op.Key, p.Found, nil) != nil {
 		return false

@@ -7,13 +7,15 @@ import (
 	"github.com/stintdb/stint/engine/layout"
 )
 
-// NodeHolder and GroupHolder begin the names of holders that are nodes of a cluster, and its groups. Clients have other names.
+// NodeHolder and GroupHolder begin the names of holders that are nodes of a cluster, and its groups. Clients have other
+// names.
 const (
 	NodeHolder  = "node/"
 	GroupHolder = "group/"
 )
 
-// ScanLoans calls visit for each loan in one part of the store, once that part is no longer locked. Loans whose end is over may be among them.
+// ScanLoans calls visit for each loan in one part of the store, once that part is no longer locked. Loans whose end is
+// over may be among them.
 func (s *Keyspace) ScanLoans(shard int, visit func(key, holder []byte, tokens int64)) {
 	type found struct {
 		key, holder []byte

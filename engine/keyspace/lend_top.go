@@ -16,7 +16,8 @@ type LentKey struct {
 	Loans  []engine.LoanOf
 }
 
-// TopLent is the n keys of which most tokens are lent. It locks one shard at a time, and reads at most MaxLentKeys keys.
+// TopLent is the n keys of which most tokens are lent. It locks one shard at a time, and reads at most MaxLentKeys
+// keys.
 func (s *Keyspace) TopLent(now int64, n int) (top []LentKey) {
 	if s.LentKeys() == 0 || n < 1 {
 		return nil

@@ -42,8 +42,9 @@ type arrival struct {
 	tag   uint32
 }
 
-// LoadAll is [Store.Load] for many entries, in their order. With an error, any of them may have been loaded. It locks the shards of some at a
-// time, so that the processor can fetch their places from memory side by side: loading spends most of its time on these fetches.
+// LoadAll is [Store.Load] for many entries, in their order. With an error, any of them may have been loaded. It locks
+// the shards of some at a time, so that the processor can fetch their places from memory side by side: loading spends
+// most of its time on these fetches.
 func (s *Keyspace) LoadAll(now int64, entries []Entry) error {
 	l := s.loads.Get().(*loading)
 	defer s.loads.Put(l)

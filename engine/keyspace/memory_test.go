@@ -18,7 +18,8 @@ func (s *Keyspace) touched() (bytes int64) {
 	return bytes
 }
 
-// A key of 16 bytes takes at most 72 bytes in all with an algorithm whose state has a fixed size. At full size the test takes a million keys.
+// A key of 16 bytes takes at most 72 bytes in all with an algorithm whose state has a fixed size. At full size the test
+// takes a million keys.
 func TestMemoryPerKey(t *testing.T) {
 	shards := min(testsize.Pick(256, 1024), 1024)
 	for _, one := range limits.Algorithms() {

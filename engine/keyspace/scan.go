@@ -10,13 +10,14 @@ const cursorTagBits = 33
 
 // Scan calls visit for every entry from cursor on that holds information at now, until at least count entries were
 // passed over, and returns the cursor to go on from; 0 starts, and a returned 0 is the end. Every entry that exists
-// throughout a whole scan is visited, exactly once. visit runs under a lock: it must be quick and must not call the store.
+// throughout a whole scan is visited, exactly once. visit runs under a lock: it must be quick and must not call the
+// store.
 func (s *Keyspace) Scan(cursor uint64, count int, now int64, visit func(Entry)) (next uint64) {
 	return s.ScanWhile(cursor, count, now, func(e Entry) bool { visit(e); return true })
 }
 
-// ScanWhile is [Store.Scan] that also ends once visit has returned false: after the entry visited then, and those of the
-// same tag, of which there is hardly ever one.
+// ScanWhile is [Store.Scan] that also ends once visit has returned false: after the entry visited then, and those of
+// the same tag, of which there is hardly ever one.
 func (s *Keyspace) ScanWhile(cursor uint64, count int, now int64, visit func(Entry) (more bool)) (next uint64) {
 	number, from := cursor>>cursorTagBits, cursor&(1<<cursorTagBits-1)
 	for ; number < uint64(len(s.shards)); number, from = number+1, 0 {
@@ -83,8 +84,8 @@ func (s *Keyspace) Sweep(now int64, count int) (looked, dropped int) {
 	return looked, dropped
 }
 
-// sweepStep sweeps a part of a shard. One that a Snapshot has not visited yet is left to another round: each dropped record
-// would have to be copied.
+// sweepStep sweeps a part of a shard. One that a Snapshot has not visited yet is left to another round: each dropped
+// record would have to be copied.
 func (s *Shard) sweepStep(from uint64, count int, now int64) (passed, dropped int, to uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

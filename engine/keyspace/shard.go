@@ -18,9 +18,10 @@ type Shard struct {
 // latestTime is the time of the last operation that could change keys of a shard.
 type latestTime int64
 
-// instant returns the time at which an operation is decided that read the clock at now, before it locked the shard: now or the latest time,
-// whichever is later. Another goroutine can read the clock later and lock the shard first. At the earlier time, the tokens that refill between
-// the two times would be missing, and the last token of a limit would be denied.
+// instant returns the time at which an operation is decided that read the clock at now, before it locked the shard: now
+// or the latest time, whichever is later. Another goroutine can read the clock later and lock the shard first. At the
+// earlier time, the tokens that refill between the two times would be missing, and the last token of a limit would be
+// denied.
 func (l *latestTime) instant(now int64, writes bool) int64 {
 	if now = max(now, int64(*l)); writes {
 		*l = latestTime(now)
@@ -54,8 +55,8 @@ func (s *Shard) NoteAt(p Place) { s.note(p.ref) }
 // IsCopied reports whether a snapshot may have to copy records before they change.
 func (s *Shard) IsCopied() bool { return s.snapshot != nil }
 
-// Touch reads the first slot that a look-up of tag will read, so that the processor fetches it. Callers keep the value, because the
-// compiler leaves out a load whose value nobody uses.
+// Touch reads the first slot that a look-up of tag will read, so that the processor fetches it. Callers keep the value,
+// because the compiler leaves out a load whose value nobody uses.
 func (s *Shard) Touch(tag uint32) uint64 { return s.index.touch(tag) }
 
 // Each visits every key, expired ones too.

@@ -85,7 +85,8 @@ func (s *Shard) keep(c *algorithm.Call, tag uint32, p Place) bool {
 	return true
 }
 
-// growable is the memory by which the state of a record can still grow: its smaller predecessor stays until its segment is compacted.
+// growable is the memory by which the state of a record can still grow: its smaller predecessor stays until its segment
+// is compacted.
 func (t *table) growable(r record) int64 {
 	limit := t.limitOf(r)
 	alg := &algorithm.Table[limit.Algorithm]
@@ -157,7 +158,8 @@ func (s *Shard) insert(c *algorithm.Call, tag uint32, size int) bool {
 	return true
 }
 
-// enlarge moves the record of c's key to one with a state of size bytes, the old state in front. It returns its new reference, 0 without room.
+// enlarge moves the record of c's key to one with a state of size bytes, the old state in front. It returns its new
+// reference, 0 without room.
 func (s *Shard) enlarge(c *algorithm.Call, tag uint32, size int) (ref uint32) {
 	need := RecordBytes(size, len(c.Op.Key))
 	if !s.Reserve(c.Now, 0, need) {

@@ -22,8 +22,8 @@ func (s *shardSet) Locate(key []byte) (*Shard, uint32) {
 	return &s.shards[s.shardOf(h)], uint32(h)
 }
 
-// MayBeLarge reports whether a declared key of an operation on data may take more than 64 KiB: another key of its shard does, or it does itself.
-// No key is looked up.
+// MayBeLarge reports whether a declared key of an operation on data may take more than 64 KiB: another key of its shard
+// does, or it does itself. No key is looked up.
 func (s *shardSet) MayBeLarge(op *engine.Op) bool {
 	large := &s.shards[0].mem.large
 	if large.total.Load() == 0 {
@@ -80,8 +80,8 @@ func (s *shardSet) unlockAll() {
 	}
 }
 
-// Instant returns the time at which an operation on several shards is decided, which are locked: now, or the time of the last operation that could
-// change keys of any of them, whichever is later.
+// Instant returns the time at which an operation on several shards is decided, which are locked: now, or the time of
+// the last operation that could change keys of any of them, whichever is later.
 func (s *shardSet) Instant(order []uint32, now int64, writes bool) int64 {
 	for range 2 { // the second time they all have the latest
 		for _, n := range order {

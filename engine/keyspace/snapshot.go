@@ -7,13 +7,13 @@ import (
 	"github.com/stintdb/stint/engine/internal/offheap"
 )
 
-// Snapshot is a keyspace as it was at one instant, while decisions go on. A record is copied before it changes for the first
-// time since, unless Scan has passed it already; Scan looks at a few hundred records at a time. So an operation that comes
-// first to a record copies that record, and nothing else stops for more than those few hundred.
+// Snapshot is a keyspace as it was at one instant, while decisions go on. A record is copied before it changes for the
+// first time since, unless Scan has passed it already; Scan looks at a few hundred records at a time. So an operation
+// that comes first to a record copies that record, and nothing else stops for more than those few hundred.
 //
-// The copies are given back as Scan passes their shards. At worst, when everything changes before Scan comes to it, they
-// are as much memory again as the store's records; [Keyspace.SnapshotBytes] returns them. Those bytes do not count against the
-// store's bound, so that no decision depends on whether a copy is being made.
+// The copies are given back as Scan passes their shards. At worst, when everything changes before Scan comes to it,
+// they are as much memory again as the store's records; [Keyspace.SnapshotBytes] returns them. Those bytes do not count
+// against the store's bound, so that no decision depends on whether a copy is being made.
 //
 // [Snapshot.Release] must always be called. Scan and Release are for one goroutine at a time, which may be
 // another than those that use the store.
@@ -39,8 +39,8 @@ type copiedBlock struct {
 }
 
 // Every record has a bit, its phase. Without a Snapshot it is the shard's. Keyspace.Snapshot turns the shard's phase
-// over: records that still have the other one are yet to be shown. They get the new one when they are visited, or copied
-// because they change; new ones have it from the start. Afterwards all have the shard's phase again.
+// over: records that still have the other one are yet to be shown. They get the new one when they are visited, or
+// copied because they change; new ones have it from the start. Afterwards all have the shard's phase again.
 
 func (r record) phase() uint32 { return uint32(r[7]) << 24 & phaseBit }
 
@@ -74,8 +74,8 @@ func (s *Keyspace) Snapshot() *Snapshot {
 // Len counts the keys at the time of the snapshot; expired ones that had not been dropped yet are included.
 func (f *Snapshot) Len() int { return f.count }
 
-// Scan calls visit for every entry as it was at the time of the snapshot that holds information at now, once: entries it has passed are not
-// shown again. visit runs under no lock; slices are only valid during the call.
+// Scan calls visit for every entry as it was at the time of the snapshot that holds information at now, once: entries
+// it has passed are not shown again. visit runs under no lock; slices are only valid during the call.
 func (f *Snapshot) Scan(now int64, visit func(Entry)) {
 	for i := range f.keys.shards {
 		sh := &f.keys.shards[i]
@@ -203,7 +203,8 @@ func (f *Snapshot) copyRecord(t *table, r record) {
 	r.turnPhase()
 }
 
-// takeOver keeps the remaining records of a shard that is emptied, by taking its blocks. The caller holds the shard's lock.
+// takeOver keeps the remaining records of a shard that is emptied, by taking its blocks. The caller holds the shard's
+// lock.
 func (f *Snapshot) takeOver(t *table) {
 	k := &f.copied[t.Number]
 	k.arena, k.slots = t.arena, t.index.slots

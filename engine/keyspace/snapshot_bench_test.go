@@ -12,9 +12,9 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// BenchmarkSnapshotPause measures operations on random keys while a store of many keys is frozen and scanned concurrently,
-// and while it is not. It also measures the time for which a scan holds a shard's lock, the longest that an operation
-// is blocked. On a machine with more to do than cores the highest values are those of the scheduler.
+// BenchmarkSnapshotPause measures operations on random keys while a store of many keys is frozen and scanned
+// concurrently, and while it is not. It also measures the time for which a scan holds a shard's lock, the longest that
+// an operation is blocked. On a machine with more to do than cores the highest values are those of the scheduler.
 func BenchmarkSnapshotPause(b *testing.B) {
 	for _, keys := range []int{1_000_000, 10_000_000} {
 		s := newKeyspace(Config{})

@@ -10,7 +10,8 @@ import (
 )
 
 // table is a hash table in memory of its own: an index over records in an arena. Records are appended; the space that a
-// deleted one leaves behind is counted and won back when its segment is compacted. What every decision reads stands in front, see TouchHead.
+// deleted one leaves behind is counted and won back when its segment is compacted. What every decision reads stands in
+// front, see TouchHead.
 type table struct {
 	mem      *memory
 	index    index
@@ -43,9 +44,9 @@ type Place struct {
 	Found bool
 }
 
-// TouchHead reads a field in each of the two lines of the processor's cache with which a look-up begins, so that those of several shards
-// are fetched side by side. Neither field changes, so no lock is needed. It is true of every table: callers depend on that, because the
-// compiler leaves out a load whose value nobody uses.
+// TouchHead reads a field in each of the two lines of the processor's cache with which a look-up begins, so that those
+// of several shards are fetched side by side. Neither field changes, so no lock is needed. It is true of every table:
+// callers depend on that, because the compiler leaves out a load whose value nobody uses.
 func (t *table) TouchHead() bool { return t.mem != nil && t.limits != nil }
 
 func (t *table) record(ref uint32) record { return t.arena.record(ref) }
@@ -83,8 +84,8 @@ func (t *table) expired(r record, now int64) bool {
 	return algorithm.Table[limit.Algorithm].Expired(state, limit, now)
 }
 
-// Seek returns the position from which findFrom looks for a key. It reads the head of the record there, and the end of a
-// short one, which may lie in another line of the processor's cache, so that the processor fetches them.
+// Seek returns the position from which findFrom looks for a key. It reads the head of the record there, and the end of
+// a short one, which may lie in another line of the processor's cache, so that the processor fetches them.
 func (t *table) Seek(tag uint32) (at, head uint64) {
 	if t.index.count == 0 {
 		return 0, 0

@@ -6,7 +6,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// History is the closed windows of a limiter with usage, the newest first, and what of the open one is reserved. As bytes:
+// History is the closed windows of a limiter with usage, the newest first, and what of the open one is reserved. As
+// bytes:
 //
 //	offset  size  field
 //	0       1     1 and the number of closed windows; 0 if there is no history at all
@@ -85,13 +86,15 @@ func (h *History) set(i int, w ClosedWindow) {
 	}
 }
 
-// Own has the history refer to room and no longer to the bytes that it was read from, and returns the room for the next use.
+// Own has the history refer to room and no longer to the bytes that it was read from, and returns the room for the next
+// use.
 func (h *History) Own(room []byte) []byte {
 	h.closed = append(room[:0], h.closed...)
 	return h.closed
 }
 
-// Close puts the open window, which used some tokens, before the closed ones, and keeps n of them. The history is its own: see [History.Own].
+// Close puts the open window, which used some tokens, before the closed ones, and keeps n of them. The history is its
+// own: see [History.Own].
 func (h *History) Close(start, end, used int64, n uint8) {
 	if used > 0 {
 		h.closed = append(h.closed, make([]byte, closedWindowBytes)...)

@@ -125,7 +125,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Loans are written and read alike; what is not well-formed is refused. Those whose time is over end in the order of their times.
+// Loans are written and read alike; what is not well-formed is refused. Those whose time is over end in the order of
+// their times.
 func TestLoans(t *testing.T) {
 	var l Loans
 	l.Put(Loan{Holder: []byte("a"), Tokens: 5, Number: 1, Until: 300})

@@ -113,8 +113,8 @@ func (l *Loans) Sum() (tokens int64) {
 	return tokens
 }
 
-// End ends the loans whose time is over at now, in the order of their ends: all of their tokens count as spent at that time, which
-// is the latest at which they were.
+// End ends the loans whose time is over at now, in the order of their ends: all of their tokens count as spent at that
+// time, which is the latest at which they were.
 func (l *Loans) End(now int64, spend func(at, tokens int64)) {
 	for {
 		first := -1

@@ -8,8 +8,9 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// SharePool is the state of a fair share: the meter of the whole pool, and its active members, which are those that have taken
-// tokens that the refill has not given back to them yet. It counts what a member has taken in units of 2^-20 tokens.
+// SharePool is the state of a fair share: the meter of the whole pool, and its active members, which are those that
+// have taken tokens that the refill has not given back to them yet. It counts what a member has taken in units of 2^-20
+// tokens.
 //
 //	offset  size  field
 //	0       4     size of the state in bytes
@@ -117,7 +118,8 @@ func ShareBytes(room, nameRoom int) int {
 	return poolHead + room*(memberBytes+entryHead+nameRoom)
 }
 
-// hash is a hash of a name that a client cannot foresee, because the seed comes from the time of the pool's first grant.
+// hash is a hash of a name that a client cannot foresee, because the seed comes from the time of the pool's first
+// grant.
 func (p SharePool) hash(name []byte) uint32 {
 	h := p.u64(64) ^ uint64(len(name))
 	for ; len(name) > 8; name = name[8:] {
@@ -303,8 +305,8 @@ func (p SharePool) Begin(now int64) {
 	p.setU64(32, uint64(now))
 }
 
-// ShareRefill shares the refill up to a time: virtual time then, the refill that is too little to be shared yet, and the number of
-// members that have got all back.
+// ShareRefill shares the refill up to a time: virtual time then, the refill that is too little to be shared yet, and
+// the number of members that have got all back.
 func (p SharePool) ShareRefill(drained int, to int64, virtual, restTicks uint64, restUnits uint32) {
 	p.dropFirst(drained)
 	p.setU64(32, uint64(to))

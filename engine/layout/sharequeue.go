@@ -2,8 +2,9 @@ package layout
 
 import "encoding/binary"
 
-// The active members of a pool are in a heap by their tags: a grant makes a tag larger, which seldom moves a member by more than a
-// level, and the member that gets everything back next is at the front. Tags are compared as differences modulo 2^64.
+// The active members of a pool are in a heap by their tags: a grant makes a tag larger, which seldom moves a member by
+// more than a level, and the member that gets everything back next is at the front. Tags are compared as differences
+// modulo 2^64.
 
 const heapArity = 4
 
@@ -70,7 +71,8 @@ func (p SharePool) removeFirst() {
 	}
 }
 
-// DrainOrder visits the active members in the order of their tags, and changes nothing. It has the places that may be next, in a heap.
+// DrainOrder visits the active members in the order of their tags, and changes nothing. It has the places that may be
+// next, in a heap.
 type DrainOrder struct {
 	Pool   SharePool
 	Places []uint16

@@ -2,8 +2,8 @@ package layout
 
 import "encoding/binary"
 
-// That a limiter has warned is the highest bit of a number of its state that does not come near it: a count, the fraction of a rate, a size. WarnedBit is
-// that bit, in the last byte of the number.
+// That a limiter has warned is the highest bit of a number of its state that does not come near it: a count, the
+// fraction of a rate, a size. WarnedBit is that bit, in the last byte of the number.
 const (
 	WarnedBit = 0x80
 

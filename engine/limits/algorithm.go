@@ -194,8 +194,8 @@ func leaseParams(l *Limit) []Param {
 	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"ttl", FormatDuration(l.Rate.Period)}}
 }
 
-// CanBeLent reports whether tokens of the algorithm's limiters can be set aside for holders. They cannot where a token must count
-// from the moment that it is spent, or where a holder has a place or a name.
+// CanBeLent reports whether tokens of the algorithm's limiters can be set aside for holders. They cannot where a token
+// must count from the moment that it is spent, or where a holder has a place or a name.
 func (a Algorithm) CanBeLent() bool { return propertiesOf[a].lent != NoAlgorithm }
 
 // Base is the algorithm itself, or that of a limiter with loans or closed windows, or that at home of a purse.

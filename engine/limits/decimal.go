@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// withoutExponent writes a number as programs print it, such as 1.5, 1e-05 or 2.5E+6, without its exponent, as isDecimal takes it. ok is
-// false if it is no such number.
+// withoutExponent writes a number as programs print it, such as 1.5, 1e-05 or 2.5E+6, without its exponent, as
+// isDecimal takes it. ok is false if it is no such number.
 func withoutExponent(text string) (decimal string, ok bool) {
 	at := strings.IndexAny(text, "eE")
 	if at < 0 {

@@ -35,8 +35,8 @@ type Limit struct {
 	Rate      Rate            // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
 }
 
-// Check reports whether a client may ask for the limit: nil, [ErrFillTime], or an error that wraps [ErrLimit] and names the
-// parameter. The readers of logs, files and forwarded operations admit the same limits.
+// Check reports whether a client may ask for the limit: nil, [ErrFillTime], or an error that wraps [ErrLimit] and names
+// the parameter. The readers of logs, files and forwarded operations admit the same limits.
 func (l Limit) Check() error {
 	field := l.invalidField()
 	switch {
@@ -61,8 +61,9 @@ const (
 	HasHistory = 0x20
 )
 
-// Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, Least where the algorithm has one, the zone and
-// beginning of the Anchor, if it is not zero, as varints; the History and Warn, those that are not zero, in a byte each.
+// Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, Least
+// where the algorithm has one, the zone and beginning of the Anchor, if it is not zero, as varints; the History and
+// Warn, those that are not zero, in a byte each.
 func (l *Limit) Append(b []byte) []byte {
 	span, hasAnchor := byte(l.Span), l.Anchor != calendar.Anchor{}
 	if hasAnchor {
@@ -147,10 +148,10 @@ const MaxWarn = 100
 // WarnAt is the used tokens at which a warning is given, [Limit.Warn] percent of the capacity rounded up.
 func (l *Limit) WarnAt() int64 { return (l.Capacity*int64(l.Warn) + MaxWarn - 1) / MaxWarn }
 
-// LeaderAllowance is the most tokens of a key that a cluster's leader takes in its memory alone: a quarter of the capacity, and too few to be
-// warned of, because warnings are given by the log. It is 0 for
-// limits that take longer than [MaxAllowanceTime] to be full again, because a change of the leader may cost that long, for those whose tokens cannot be lent, and for
-// those with a History, which counts all that is taken.
+// LeaderAllowance is the most tokens of a key that a cluster's leader takes in its memory alone: a quarter of the
+// capacity, and too few to be warned of, because warnings are given by the log. It is 0 for limits that take longer
+// than [MaxAllowanceTime] to be full again, because a change of the leader may cost that long, for those whose tokens
+// cannot be lent, and for those with a History, which counts all that is taken.
 func (l *Limit) LeaderAllowance() int64 {
 	if !l.Algorithm.CanBeLent() || l.History > 0 {
 		return 0

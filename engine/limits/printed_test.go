@@ -25,8 +25,8 @@ var printed = []struct {
 	{"PHP", func(x float64) string { return javaNumber(exponential(x, -4, 15, "E", "+", "-")) }},
 }
 
-// exponential prints a number with an exponent if it is below 10 to the power of least, or not below that of most. plus and minus stand before
-// the exponent; a 0 in them fills it up to two digits.
+// exponential prints a number with an exponent if it is below 10 to the power of least, or not below that of most. plus
+// and minus stand before the exponent; a 0 in them fills it up to two digits.
 func exponential(x float64, least, most int, e, plus, minus string) string {
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e")
 	n, _ := strconv.Atoi(exponent)
@@ -76,8 +76,8 @@ func printedNumbers() (texts []string) {
 	return texts
 }
 
-// A printed number is read as the decimal that it states: kept exactly, or rounded down if it is too long; or it is beyond the bounds, and
-// the error says so.
+// A printed number is read as the decimal that it states: kept exactly, or rounded down if it is too long; or it is
+// beyond the bounds, and the error says so.
 func TestPrintedRates(t *testing.T) {
 	exponents := 0
 	for _, number := range printedNumbers() {

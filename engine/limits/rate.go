@@ -27,9 +27,9 @@ var (
 	ErrRateBounds = errors.New("must be a rate above 0 and at most 1000000000000 tokens, per 1ms to 10 years, and not below 1 token in 10 years")
 )
 
-// ParseRate reads a rate as clients write it: N, N/period or "N per period", where N may have any number of decimals, and an
-// exponent, and the number of the period may be left out. A fraction that cannot be kept is rounded down to the nearest that can. The
-// error is [ErrRate] or [ErrRateBounds].
+// ParseRate reads a rate as clients write it: N, N/period or "N per period", where N may have any number of decimals,
+// and an exponent, and the number of the period may be left out. A fraction that cannot be kept is rounded down to the
+// nearest that can. The error is [ErrRate] or [ErrRateBounds].
 func ParseRate(text string) (Rate, error) {
 	number, period := splitRate(text)
 	periodNumber, unit := splitUnit(period)
@@ -72,8 +72,8 @@ func splitRate(text string) (number, period string) {
 	return text, "s"
 }
 
-// exactRate scales a decimal number of tokens, and its period, to whole numbers, so that 0.035 is 35 tokens per 1000 s. It
-// reports false if they cannot be kept like that.
+// exactRate scales a decimal number of tokens, and its period, to whole numbers, so that 0.035 is 35 tokens per 1000 s.
+// It reports false if they cannot be kept like that.
 func exactRate(number, periodNumber string, unit int64) (r Rate, ok bool) {
 	digits, decimals, isShort := parseDecimal(number)
 	period, err := durationOf(periodNumber, unit)
@@ -97,12 +97,12 @@ type rateBounds struct {
 	shortest, longest int64 // period
 }
 
-// nearestBelow returns the largest rate within the bounds that is not above perNano tokens a nanosecond, the zero Rate if
-// there is none. perNano is at most b.tokens in the shortest period.
+// nearestBelow returns the largest rate within the bounds that is not above perNano tokens a nanosecond, the zero Rate
+// if there is none. perNano is at most b.tokens in the shortest period.
 //
-// It walks down the Stern-Brocot tree, in the steps that the continued fraction gives (Graham, Knuth, Patashnik: Concrete
-// Mathematics, section 4.5): below and above are neighbours with the number between them, and whatever lies between
-// them has at least the sum of their tokens and of their periods.
+// It walks down the Stern-Brocot tree, in the steps that the continued fraction gives (Graham, Knuth, Patashnik:
+// Concrete Mathematics, section 4.5): below and above are neighbours with the number between them, and whatever lies
+// between them has at least the sum of their tokens and of their periods.
 func (b rateBounds) nearestBelow(perNano *big.Rat) Rate {
 	num, den := new(big.Int).Set(perNano.Num()), new(big.Int).Set(perNano.Denom())
 	below, above := Rate{0, 1}, Rate{1, 0}
@@ -142,8 +142,8 @@ func (b rateBounds) nearestBelow(perNano *big.Rat) Rate {
 	return b.withPeriod(below, perNano)
 }
 
-// withPeriod writes a rounded rate with a period that is not too short. A rate of more than half of b.tokens in that time
-// may have no such form. It is rounded down again, over the longest time in which it is at most b.tokens.
+// withPeriod writes a rounded rate with a period that is not too short. A rate of more than half of b.tokens in that
+// time may have no such form. It is rounded down again, over the longest time in which it is at most b.tokens.
 func (b rateBounds) withPeriod(r Rate, perNano *big.Rat) Rate {
 	times := (b.shortest + r.Period - 1) / r.Period
 	if r.Tokens <= b.tokens/times {
@@ -160,8 +160,9 @@ var (
 	errRatesApart     = errors.New("and max cannot be kept in one period: write both with the same unit or fewer digits, or a larger min")
 )
 
-// WithOnePeriod writes the lowest and the highest rate of an adaptive limit as tokens in one period. The highest is kept exactly. If there is no
-// such period for both, the lowest is rounded down to the nearest that has one, by at most 1 part in 1000.
+// WithOnePeriod writes the lowest and the highest rate of an adaptive limit as tokens in one period. The highest is
+// kept exactly. If there is no such period for both, the lowest is rounded down to the nearest that has one, by at most
+// 1 part in 1000.
 func WithOnePeriod(lowest, highest Rate) (least int64, most Rate, err error) {
 	if uint128.Product(uint64(lowest.Tokens), uint64(highest.Period)).Exceeds(uint128.Product(uint64(highest.Tokens), uint64(lowest.Period))) {
 		return 0, highest, ErrLeastAboveMost

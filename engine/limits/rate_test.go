@@ -162,8 +162,8 @@ func TestNearestBelowIsNearest(t *testing.T) {
 	}
 }
 
-// Where the period may not be short, a rate is still never above the number, and less than one token below it in the longest
-// period that the bounds allow.
+// Where the period may not be short, a rate is still never above the number, and less than one token below it in the
+// longest period that the bounds allow.
 func TestNearestBelowWithAShortestPeriod(t *testing.T) {
 	for _, b := range []rateBounds{{40, 10, 100}, {99, 7, 300}} {
 		for den := int64(1); den <= 120; den++ {

@@ -9,7 +9,8 @@ import (
 )
 
 // Span is the position of the windows of a fixed window limit. In all but [FromFirst] and [Aligned] the window is a
-// period of the calendar and the limit's Period is 0. Of days and longer ones, [Limit.Anchor] says in which zone, and from when.
+// period of the calendar and the limit's Period is 0. Of days and longer ones, [Limit.Anchor] says in which zone, and
+// from when.
 type Span uint8
 
 // The spans.
@@ -97,7 +98,8 @@ var longestOf = [...]time.Duration{EachMinute: time.Minute, EachHour: time.Hour,
 // maxRemembered bounds the time for which closed windows are kept.
 const maxRemembered = 100 * 365 * 24 * int64(time.Hour)
 
-// Remembered is how long after its end a closed window of a limit with a History is kept at least: while as many windows are over without another.
+// Remembered is how long after its end a closed window of a limit with a History is kept at least: while as many
+// windows are over without another.
 func (l *Limit) Remembered() int64 {
 	if l.History == 0 {
 		return 0

@@ -4,7 +4,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// byteReader takes numbers, texts and limits off the front of bytes. Once something did not fit it is bad, and gives zeros.
+// byteReader takes numbers, texts and limits off the front of bytes. Once something did not fit it is bad, and gives
+// zeros.
 type byteReader struct{ engine.PartReader }
 
 func readerOf(in []byte) byteReader { return byteReader{engine.PartReader{Rest: in}} }

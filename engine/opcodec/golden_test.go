@@ -18,7 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file of operations")
 
-// goldenOps is one operation of every verb of format version 1, with every field that the verb has; then later additions.
+// goldenOps is one operation of every verb of format version 1, with every field that the verb has; then later
+// additions.
 func goldenOps() []engine.Op {
 	part := engine.Op{Key: []byte("p:{}"), Limit: bucket(100, 10, sec), Tokens: 1}
 	window := engine.Op{Key: []byte("w:{}"), Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachMonth, Capacity: 7}, Tokens: 1}

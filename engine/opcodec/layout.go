@@ -31,8 +31,9 @@ import (
 //	...     the operation that a Reserve carries out
 //	varint  number of parts; each is an operation again, with the fields that parts have
 //
-// Parts of an AcquireAll share its options and its longest wait; FixedCost alone is their own. Where a policy is only looked for, a name longer than any can have is cut
-// off behind MaxPolicyName+1 bytes: there is still none of that name.
+// Parts of an AcquireAll share its options and its longest wait; FixedCost alone is their own. Where a policy is only
+// looked for, a name longer than any can have is cut off behind MaxPolicyName+1 bytes: there is still none of that
+// name.
 const (
 	verbMask     = 0x0f
 	verbFollows  = verbMask // in place of a verb
@@ -52,8 +53,8 @@ const (
 // ErrInvalid refuses bytes that are no operation, or no result, of this version.
 var ErrInvalid = errors.New("not an operation that this version knows")
 
-// opFields says which fields an operation has in its bytes. A field that is left out where it has its usual value has the bit of its
-// flag: bits 0 to 7 are those of the head, 8 to 15 those of the options.
+// opFields says which fields an operation has in its bytes. A field that is left out where it has its usual value has
+// the bit of its flag: bits 0 to 7 are those of the head, 8 to 15 those of the options.
 type opFields uint32
 
 const (

@@ -34,8 +34,8 @@ func (r *Reader) Reset(b []byte) {
 // More reports whether there is another operation to be read.
 func (r *Reader) More() bool { return len(r.in.Rest) > 0 }
 
-// Next reads the next operation, or returns [ErrInvalid], after which nothing more can be read. What op refers to is valid
-// until the next Reset, and as long as the bytes are not changed.
+// Next reads the next operation, or returns [ErrInvalid], after which nothing more can be read. What op refers to is
+// valid until the next Reset, and as long as the bytes are not changed.
 func (r *Reader) Next(op *engine.Op) error {
 	if !r.next(op) {
 		r.in.Rest = nil

@@ -22,8 +22,9 @@ func (w *Writer) Reset() {
 	w.last, w.lastID, w.unreadable = limits.Limit{}, 0, false
 }
 
-// Err returns [ErrInvalid] if something was appended since the last Reset that a [Reader] would refuse, or that has a limit
-// which [limits.Limit.Check] does not let in. It must not be written to a log: no replica could carry it out, now or ever.
+// Err returns [ErrInvalid] if something was appended since the last Reset that a [Reader] would refuse, or that has a
+// limit which [limits.Limit.Check] does not let in. It must not be written to a log: no replica could carry it out, now
+// or ever.
 func (w *Writer) Err() error {
 	if w.unreadable {
 		return ErrInvalid

@@ -78,7 +78,8 @@ func (p *Policies) Override(op *engine.Op, res *engine.Result) {
 	p.note(op)
 }
 
-// TryReadOnly answers an operation on a policy that would change none. It reports false for any other, and changes nothing.
+// TryReadOnly answers an operation on a policy that would change none. It reports false for any other, and changes
+// nothing.
 func (p *Policies) TryReadOnly(op *engine.Op, res *engine.Result) (done bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

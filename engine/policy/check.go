@@ -6,7 +6,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// Check returns [keyspace.ErrState] unless an operation that was read from somewhere is one on a policy that can be applied.
+// Check returns [keyspace.ErrState] unless an operation that was read from somewhere is one on a policy that can be
+// applied.
 func Check(o *engine.Op) error {
 	switch {
 	case o.Verb != engine.SetPolicy && o.Verb != engine.DropPolicy && o.Verb != engine.SetOverride, len(o.Parts) > engine.MaxParts,

@@ -3,7 +3,8 @@ package policy
 // maxCounted bounds the names of policies of which checks are counted.
 const maxCounted = 2 * MaxPolicies
 
-// countsOf returns the counts of a policy. They go by its name: another node may have decided before this one knows of the policy, or of its end.
+// countsOf returns the counts of a policy. They go by its name: another node may have decided before this one knows of
+// the policy, or of its end.
 func (p *Policies) countsOf(name []byte) *checkCounts {
 	p.mu.RLock()
 	counts := p.checks[string(name)]

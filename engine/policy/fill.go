@@ -16,8 +16,9 @@ type Filled struct {
 	keys   []byte // of the parts, and their holders
 }
 
-// Fill reads the limits to which a policy holds the caller of a check, with the caller's id and the check's fields filled into their keys. The
-// room is for [engine.MaxParts] parts. Without such a policy, or if the check does not fit it, Fill returns false, with an error in res.
+// Fill reads the limits to which a policy holds the caller of a check, with the caller's id and the check's fields
+// filled into their keys. The room is for [engine.MaxParts] parts. Without such a policy, or if the check does not fit
+// it, Fill returns false, with an error in res.
 func (p *Policies) Fill(f *Filled, room []engine.Op, check *engine.Op, res *engine.Result) (ok bool) {
 	res.Clear()
 	known, parts, shadow := p.find(check.Key, check.Who)
@@ -60,8 +61,9 @@ func (f *Filled) fill(p *part, check, to *engine.Op, res *engine.Result) (ok boo
 	return true
 }
 
-// DenySameKey denies a check if two of its limits have one key. One key has one limit, and a caller whose id brings this about is not to be
-// asked for fewer limits than others, nor to get an error, at which the request may be let through.
+// DenySameKey denies a check if two of its limits have one key. One key has one limit, and a caller whose id brings
+// this about is not to be asked for fewer limits than others, nor to get an error, at which the request may be let
+// through.
 func (f *Filled) DenySameKey(check *engine.Op, res *engine.Result) (denied bool) {
 	if !f.meets {
 		return false
@@ -85,8 +87,8 @@ func (f *Filled) DenySameKey(check *engine.Op, res *engine.Result) (denied bool)
 	return false
 }
 
-// Complete completes the answer to a check whose limits were asked. A policy in shadow denies and delays nobody; the limit that would have
-// denied stays binding.
+// Complete completes the answer to a check whose limits were asked. A policy in shadow denies and delays nobody; the
+// limit that would have denied stays binding.
 func (f *Filled) Complete(check *engine.Op, res *engine.Result) {
 	ShowThresholds(f.Parts, res)
 	if !f.Shadow || res.Status != engine.OK {
@@ -97,14 +99,16 @@ func (f *Filled) Complete(check *engine.Op, res *engine.Result) {
 	}
 }
 
-// ShowThresholds says of each limit of a check at which percentage it warns: the node that answers the client may not know the policy.
+// ShowThresholds says of each limit of a check at which percentage it warns: the node that answers the client may not
+// know the policy.
 func ShowThresholds(parts []engine.Op, res *engine.Result) {
 	for i := range res.Parts {
 		res.Parts[i].Number = uint64(parts[i].Limit.Warn)
 	}
 }
 
-// unasked is the first field of a check that neither the policy's own limits nor the caller's ask for, nil if there is none.
+// unasked is the first field of a check that neither the policy's own limits nor the caller's ask for, nil if there is
+// none.
 func (p *Policies) unasked(known *policy, parts []part, fields [][]byte) (name []byte) {
 	for i := 0; i < len(fields); i += 2 {
 		if asksFor(parts, fields[i]) {
@@ -148,7 +152,8 @@ func (p *part) fits(key, holder int, maxKey uint32) bool {
 		(!p.limit.Algorithm.NeedsWho() || holder > 0 && holder <= engine.MaxHolderBytes)
 }
 
-// Asked returns the limits that a check asks now, as operations on their keys. They are none if there is no such policy.
+// Asked returns the limits that a check asks now, as operations on their keys. They are none if there is no such
+// policy.
 func (p *Policies) Asked(check *engine.Op) []engine.Op {
 	_, parts, _ := p.find(check.Key, check.Who)
 	ops := make([]engine.Op, len(parts))

@@ -16,7 +16,8 @@ func meetingParts(parts []part, of *engine.Op) (i, j int) {
 	return 0, 0
 }
 
-// MeetingKeys returns the keys of two limits of a SetPolicy or SetOverride that some callers or fields make one key, nil if there are none.
+// MeetingKeys returns the keys of two limits of a SetPolicy or SetOverride that some callers or fields make one key,
+// nil if there are none.
 func MeetingKeys(o *engine.Op) (one, other []byte) {
 	parts := newParts(o)
 	if len(parts) == 0 || !parts[0].meets {

@@ -16,8 +16,9 @@ func (p *Policies) countStrict(known *policy, strict bool) {
 	known.strict = strict
 }
 
-// IsStrict reports whether an operation must be decided in the log alone: it checks a policy with [engine.Strict], asks for a key
-// that a limit of such a policy can come to, or has [engine.FromPurses]. Limits of overrides with other keys do not count.
+// IsStrict reports whether an operation must be decided in the log alone: it checks a policy with [engine.Strict], asks
+// for a key that a limit of such a policy can come to, or has [engine.FromPurses]. Limits of overrides with other keys
+// do not count.
 func (p *Policies) IsStrict(op *engine.Op) bool {
 	if op.Options&engine.FromPurses != 0 && (op.Verb == engine.Check || op.Verb == engine.AcquireAll) {
 		return true // its purses are in the log's state

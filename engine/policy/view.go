@@ -63,7 +63,8 @@ func (p *Policies) Of(name string, id []byte) (Policy, bool) {
 	return found, true
 }
 
-// Overridden calls visit for each caller that an override of a policy holds to other limits, in any order. visit must not call the policies.
+// Overridden calls visit for each caller that an override of a policy holds to other limits, in any order. visit must
+// not call the policies.
 func (p *Policies) Overridden(name string, visit func(id string)) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -74,8 +75,8 @@ func (p *Policies) Overridden(name string, visit func(id string)) {
 	}
 }
 
-// Templates calls visit for the key of each limit of a policy, {} and {name} as they stand there, until it returns false. found is
-// false if there is no such policy. visit must not call the policies, nor keep the key.
+// Templates calls visit for the key of each limit of a policy, {} and {name} as they stand there, until it returns
+// false. found is false if there is no such policy. visit must not call the policies, nor keep the key.
 func (p *Policies) Templates(name string, visit func(key []byte) (more bool)) (found bool) {
 	p.mu.RLock()
 	known := p.byName[name]
@@ -93,10 +94,10 @@ func (p *Policies) Templates(name string, visit func(key []byte) (more bool)) (f
 	return known != nil
 }
 
-// Keys calls visit for the key of each limit that a policy holds a caller to, the caller's id and the fields of a
-// call filled in, until it returns false. Fields that are missing stay as {name}. found is false if there is no such policy.
-// After the key of a fair share it is also called for the key of the member: see [engine.Op.MemberKey]. visit must not call the policies, nor
-// keep the key.
+// Keys calls visit for the key of each limit that a policy holds a caller to, the caller's id and the fields of a call
+// filled in, until it returns false. Fields that are missing stay as {name}. found is false if there is no such policy.
+// After the key of a fair share it is also called for the key of the member: see [engine.Op.MemberKey]. visit must not
+// call the policies, nor keep the key.
 func (p *Policies) Keys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool) {
 	known, parts, _ := p.find(name, id)
 	var key []byte
@@ -137,8 +138,8 @@ func (p *Policies) Counts(visit func(Policy)) {
 	}
 }
 
-// AppendKey appends to b the key of part number part of a policy for a caller and the fields of a call. Without such a policy or part it
-// appends nothing: the policy may have been changed in between.
+// AppendKey appends to b the key of part number part of a policy for a caller and the fields of a call. Without such a
+// policy or part it appends nothing: the policy may have been changed in between.
 func (p *Policies) AppendKey(b, policy, id []byte, fields [][]byte, part int) []byte {
 	_, parts, _ := p.find(policy, id)
 	if part < 0 || part >= len(parts) {
@@ -148,8 +149,9 @@ func (p *Policies) AppendKey(b, policy, id []byte, fields [][]byte, part int) []
 	return b
 }
 
-// CountCheck counts for a policy the answer to a Check, or to a Reserve of one, unless it is an error or that of a repeated request. The server
-// that answers a caller calls it: in a cluster one node for each answer, whichever decided it. A PEEK is not to be counted.
+// CountCheck counts for a policy the answer to a Check, or to a Reserve of one, unless it is an error or that of a
+// repeated request. The server that answers a caller calls it: in a cluster one node for each answer, whichever decided
+// it. A PEEK is not to be counted.
 func (p *Policies) CountCheck(policy []byte, res *engine.Result) {
 	if res.Status != engine.OK || res.Number == engine.Repeated {
 		return

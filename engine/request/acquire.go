@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/engine/algorithm"
 )
 
-// acquireAll decides the parts of whole at one instant: tokens are taken from every limit or from none. It locks the shards,
-// unless the caller already holds them. With readOnly it takes no tokens, and returns false if it would have.
+// acquireAll decides the parts of whole at one instant: tokens are taken from every limit or from none. It locks the
+// shards, unless the caller already holds them. With readOnly it takes no tokens, and returns false if it would have.
 func (r *Runner) acquireAll(g *group, now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
 	if !g.locate(r, parts, res) {
 		return true
@@ -22,7 +22,8 @@ func (r *Runner) acquireAll(g *group, now int64, whole *engine.Op, parts []engin
 	return g.acquire(r, now, whole, parts, res, readOnly)
 }
 
-// locate finds out where the keys of the parts are. It returns false, with an error in res, if two of them are the same.
+// locate finds out where the keys of the parts are. It returns false, with an error in res, if two of them are the
+// same.
 func (g *group) locate(r *Runner, parts []engine.Op, res *engine.Result) (ok bool) {
 	res.Clear()
 	here := true
@@ -147,7 +148,8 @@ func (g *group) ask(now int64, parts []engine.Op, whole *engine.Result) (binding
 	return binding
 }
 
-// touchSlots and touchRecords read the memory in which find will look for the keys of the first parts, side by side as the keyspace does for groups of operations.
+// touchSlots and touchRecords read the memory in which find will look for the keys of the first parts, side by side as
+// the keyspace does for groups of operations.
 func (g *group) touchSlots(parts int) {
 	for i := range parts {
 		t := &g.targets[i]
@@ -194,7 +196,8 @@ func (g *group) askPart(now int64, part *engine.Op, i int, res *engine.Result) {
 	c.Ask()
 }
 
-// lookAgain replaces the answers of limits that would have granted by their unchanged state. The classes of trees register.
+// lookAgain replaces the answers of limits that would have granted by their unchanged state. The classes of trees
+// register.
 func (g *group) lookAgain(parts []engine.Op) {
 	for i := 0; i < len(parts); i++ {
 		c := &g.calls[i]

@@ -2,8 +2,9 @@ package request
 
 import "github.com/stintdb/stint/engine"
 
-// TakeAllowances is [keyspace.Keyspace.TakeAllowance] of a request for these parts, all or nothing. Those in held are only reported: others take their tokens if
-// nothing is missing. It returns a part of which there is too little, and then res has no meaning.
+// TakeAllowances is [keyspace.Keyspace.TakeAllowance] of a request for these parts, all or nothing. Those in held are
+// only reported: others take their tokens if nothing is missing. It returns a part of which there is too little, and
+// then res has no meaning.
 func (r *Runner) TakeAllowances(now, priorAt int64, whole *engine.Op, parts []engine.Op, held engine.PartSet, res *engine.Result) (missing engine.PartSet) {
 	own := make([]engine.Op, len(parts))
 	for i := range parts {
@@ -28,7 +29,8 @@ func (r *Runner) TakeAllowances(now, priorAt int64, whole *engine.Op, parts []en
 	return missing
 }
 
-// CheckBy carries out a Check whose limits take asks, which returns false if it cannot answer. A policy in shadow is not asked.
+// CheckBy carries out a Check whose limits take asks, which returns false if it cannot answer. A policy in shadow is
+// not asked.
 func (r *Runner) CheckBy(op *engine.Op, res *engine.Result, take func(parts []engine.Op) (done bool)) (done bool) {
 	if r.policies.IsShadow(op.Key) {
 		return false

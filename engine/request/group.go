@@ -39,8 +39,8 @@ type group struct {
 	settlements []settlement
 }
 
-// The most requests for several limits that are looked up together, and the most keys that they have. More would hold more locks, and gain
-// little.
+// The most requests for several limits that are looked up together, and the most keys that they have. More would hold
+// more locks, and gain little.
 const (
 	requestsAtOnce    = 8
 	requestKeysAtOnce = 16

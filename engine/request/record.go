@@ -148,8 +148,8 @@ func (g *group) keepReservation() {
 	g.id.shard.Keep(&g.idCall, g.id.tag, g.id.shard.Find(g.id.tag, g.idOp.Key))
 }
 
-// describe makes the state of the reservation, without its size, once every limit has decided. It returns false if it would
-// be too large.
+// describe makes the state of the reservation, without its size, once every limit has decided. It returns false if it
+// would be too large.
 func (g *group) describe(now int64, parts []engine.Op, res *engine.Result) bool {
 	granted := res.Granted
 	if g.reserving.Parts[0].Verb == engine.Acquire {

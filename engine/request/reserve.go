@@ -9,8 +9,8 @@ import (
 	"github.com/stintdb/stint/engine/reservation"
 )
 
-// reserve carries out the request of a [engine.Reserve] once: a reservation of the same id and parameters is answered as before,
-// and takes nothing. With readOnly it takes no tokens, and returns false if it would have.
+// reserve carries out the request of a [engine.Reserve] once: a reservation of the same id and parameters is answered
+// as before, and takes nothing. With readOnly it takes no tokens, and returns false if it would have.
 func (r *Runner) reserve(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
 	g.reserving, g.fingerprint, g.check.Shadow = op, g.fingerprintOf(op), false
 	defer func() { g.reserving = nil }()
@@ -36,8 +36,8 @@ func (r *Runner) reserve(g *group, now int64, op *engine.Op, res *engine.Result,
 	return done
 }
 
-// repeatCheck answers a check whose id is known from the limits that it asked then: the policy may have changed since, or be
-// gone. It returns false for any other request.
+// repeatCheck answers a check whose id is known from the limits that it asked then: the policy may have changed since,
+// or be gone. It returns false for any other request.
 func (r *Runner) repeatCheck(g *group, now int64, op *engine.Op, res *engine.Result, locked bool) (done bool) {
 	if !locked && !r.reserves(op.Key) {
 		return false

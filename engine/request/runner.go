@@ -12,8 +12,8 @@ type Runner struct {
 	owns     func(key []byte) bool
 }
 
-// New returns a Runner for a keyspace, whose checks ask the limits of these policies. A request for a key that owns does not report as one
-// of the keyspace's own is answered with [engine.CrossSlot]; nil owns all keys.
+// New returns a Runner for a keyspace, whose checks ask the limits of these policies. A request for a key that owns
+// does not report as one of the keyspace's own is answered with [engine.CrossSlot]; nil owns all keys.
 func New(keys *keyspace.Keyspace, policies *policy.Policies, owns func(key []byte) bool) *Runner {
 	return &Runner{keys: keys, policies: policies, owns: owns}
 }

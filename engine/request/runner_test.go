@@ -53,8 +53,8 @@ type step struct {
 	want string
 }
 
-// testSteps carries out requests, one after the other, on an empty keyspace. Each is asked before whether it would change something: if it would
-// not, it is answered alike.
+// testSteps carries out requests, one after the other, on an empty keyspace. Each is asked before whether it would
+// change something: if it would not, it is answered alike.
 func testSteps(t *testing.T, policies []engine.Op, steps []step) {
 	t.Helper()
 	const began = 1_700_000_000 * int64(time.Second)

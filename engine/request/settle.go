@@ -9,9 +9,9 @@ import (
 	"github.com/stintdb/stint/engine/reservation"
 )
 
-// settle charges the limits of a reservation other amounts than those it reserved: less goes back, and more is taken as with
-// Force. Leases end. It does so once; asked again for the same amounts, it answers with the present state of the limits. With
-// readOnly it changes nothing, and returns false if it would have.
+// settle charges the limits of a reservation other amounts than those it reserved: less goes back, and more is taken as
+// with Force. Leases end. It does so once; asked again for the same amounts, it answers with the present state of the
+// limits. With readOnly it changes nothing, and returns false if it would have.
 func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
 	res.Clear()
 	shards := g.lockSettlement(r, op, locked)
@@ -104,8 +104,8 @@ func (g *group) failSettlement(res *engine.Result) {
 	res.Parts = res.Parts[:0]
 }
 
-// presentLimit is the limit that the key of part i is held to now, or that of the reservation: if there is no such key, or if
-// another algorithm's is to be charged, which is then refused.
+// presentLimit is the limit that the key of part i is held to now, or that of the reservation: if there is no such key,
+// or if another algorithm's is to be charged, which is then refused.
 func (g *group) presentLimit(now int64, i int) limits.Limit {
 	p, t := &g.settlements[i], &g.targets[i]
 	g.parts[i] = engine.Op{Key: p.Key, Limit: p.Limit}
@@ -116,7 +116,8 @@ func (g *group) presentLimit(now int64, i int) limits.Limit {
 	return p.Limit
 }
 
-// giveBack returns what part i was charged beyond its amount, or ends its lease. In a History its tokens are no longer reserved.
+// giveBack returns what part i was charged beyond its amount, or ends its lease. In a History its tokens are no longer
+// reserved.
 func (g *group) giveBack(now int64, i int) {
 	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
 	back := max(0, p.Charged()-p.amount)
@@ -165,8 +166,8 @@ func (g *group) showSettlement(now int64, count int, res *engine.Result) {
 	}
 }
 
-// ReservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id. visit may
-// call the store.
+// ReservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id. visit
+// may call the store.
 func (r *Runner) ReservationKeys(id []byte, visit func(key []byte)) {
 	sh, tag := r.keys.Locate(id)
 	sh.Lock()

@@ -36,9 +36,9 @@ func (q *request) carryOut(r *Runner, shards []uint32, now int64, op *engine.Op,
 	}
 }
 
-// ApplyTogether carries out the requests for several limits at the front of ops, in order, and returns their number. It works as
-// [keyspace.Keyspace.ApplyGroup] does for operations on one key, but waits for the locks of the first request if it has to. For a single
-// request it does nothing: [Runner.Apply] carries it out.
+// ApplyTogether carries out the requests for several limits at the front of ops, in order, and returns their number. It
+// works as [keyspace.Keyspace.ApplyGroup] does for operations on one key, but waits for the locks of the first request
+// if it has to. For a single request it does nothing: [Runner.Apply] carries it out.
 func (r *Runner) ApplyTogether(now int64, ops []engine.Op, results []engine.Result, locked bool) (n int) {
 	if locked || len(ops) < 2 || !ops[0].IsRequest() || !ops[1].IsRequest() {
 		return 0
@@ -69,7 +69,8 @@ func (r *Runner) ApplyTogether(now int64, ops []engine.Op, results []engine.Resu
 	return n
 }
 
-// open opens the requests at the front of ops that may be carried out together, and returns their number. If that is 0, it has opened the first.
+// open opens the requests at the front of ops that may be carried out together, and returns their number. If that is 0,
+// it has opened the first.
 func (g *requestGroup) open(r *Runner, ops []engine.Op, results []engine.Result) (n int) {
 	keys := 0
 	for ; n < min(len(g.requests), len(ops)) && ops[n].IsRequest(); n++ {
@@ -85,8 +86,8 @@ func (g *requestGroup) open(r *Runner, ops []engine.Op, results []engine.Result)
 	return n
 }
 
-// lock locks the shards of the first requests, and returns for how many it could. If that is 0, nothing is locked. It does not wait for a lock
-// that another goroutine holds: that could be a deadlock.
+// lock locks the shards of the first requests, and returns for how many it could. If that is 0, nothing is locked. It
+// does not wait for a lock that another goroutine holds: that could be a deadlock.
 func (g *requestGroup) lock(most int) (n int) {
 	g.held = g.held[:0]
 	for ; n < most; n++ {

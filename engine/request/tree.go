@@ -9,23 +9,25 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A tree of classes has an assured rate and a ceiling for each class, and ancestors from which a class borrows what nobody else is
-// assured: the idea of HTB, hierarchical token buckets (Devera, 2002), for requests that are answered at once rather than
-// packets that wait in a queue.
+// A tree of classes has an assured rate and a ceiling for each class, and ancestors from which a class borrows what
+// nobody else is assured: the idea of HTB, hierarchical token buckets (Devera, 2002), for requests that are answered at
+// once rather than packets that wait in a queue.
 //
-// In an AcquireAll, a part with an assured rate in Who is a class under its ceiling, and the nodes that follow are its ancestors up
-// to the root. Each part is a token bucket; a grant takes its tokens from all of them. Other limits may stand before and behind.
+// In an AcquireAll, a part with an assured rate in Who is a class under its ceiling, and the nodes that follow are its
+// ancestors up to the root. Each part is a token bucket; a grant takes its tokens from all of them. Other limits may
+// stand before and behind.
 //
 //   - Assured: every bucket on the way has the tokens, and so has the class's assured bucket, which they are taken from too.
 //   - Borrowed: every ancestor has them beyond the assured capacities of its registered children, and the class's ceiling beyond
 //     those of the class's children.
 //
-// Let F be the tokens left of an ancestor and A those of the assured buckets below it. A class that registers begins with no more
-// than what F exceeds the others' capacities by; so F ≥ ΣA holds from then on while the sums of the capacities and of the
-// rates fit the ancestor's: borrowing leaves F at least at the sum of the capacities, an assured grant takes from both sides, and F
-// refills at least as fast until it is full. So assured tokens are always there.
+// Let F be the tokens left of an ancestor and A those of the assured buckets below it. A class that registers begins
+// with no more than what F exceeds the others' capacities by; so F ≥ ΣA holds from then on while the sums of the
+// capacities and of the rates fit the ancestor's: borrowing leaves F at least at the sum of the capacities, an assured
+// grant takes from both sides, and F refills at least as fast until it is full. So assured tokens are always there.
 
-// askTree has the tree of classes decide whose nodes are the parts from first to end. The result of its class has the answer.
+// askTree has the tree of classes decide whose nodes are the parts from first to end. The result of its class has the
+// answer.
 func (g *group) askTree(now int64, parts []engine.Op, first, end int, results []engine.Result) {
 	for i := first; i < end; i++ {
 		g.loadPart(now, &parts[i], i, &results[i])
@@ -46,8 +48,8 @@ func (g *group) askTree(now int64, parts []engine.Op, first, end int, results []
 	decideTree(g.calls[first:end], true)
 }
 
-// registerTrees registers the classes of a request that was denied: their assured tokens are not lent from now on. With readOnly it
-// changes nothing, and returns false if it would have.
+// registerTrees registers the classes of a request that was denied: their assured tokens are not lent from now on. With
+// readOnly it changes nothing, and returns false if it would have.
 func (g *group) registerTrees(now int64, parts []engine.Op, readOnly bool) (done bool) {
 	changes := false
 	for i := range parts {
@@ -126,7 +128,8 @@ func waitTree(nodes []algorithm.Call, isUnregistered bool) int64 {
 	return algorithm.Sooner(algorithm.Later(pass, wanted.Minus(room).DivideUp(uint64(leaf.Assured.Rate.Tokens))), borrow)
 }
 
-// keepMeters keeps a grant of classes that changes only meters: nearly all are such. It returns false, having kept nothing, for any other.
+// keepMeters keeps a grant of classes that changes only meters: nearly all are such. It returns false, having kept
+// nothing, for any other.
 func (g *group) keepMeters(parts []engine.Op) bool {
 	if g.reserving != nil {
 		return false

@@ -52,7 +52,8 @@ func (p *Part) SetCharged(n int64) {
 	copy(p.amount, b[:])
 }
 
-// AppendPart appends one limit to the rest of a state; hasItsMark reports that of its algorithm's grants a mark is kept.
+// AppendPart appends one limit to the rest of a state; hasItsMark reports that of its algorithm's grants a mark is
+// kept.
 func AppendPart(b []byte, op *engine.Op, charged, mark int64, hasItsMark bool) []byte {
 	l := &op.Limit
 	has := byte(l.Span)

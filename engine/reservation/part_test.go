@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A part of a reservation is read as it was written, with every combination of the fields that have a bit: of a calendar, a history and a threshold.
+// A part of a reservation is read as it was written, with every combination of the fields that have a bit: of a
+// calendar, a history and a threshold.
 func TestReservedPartsAreReadAsWritten(t *testing.T) {
 	anchor := calendar.Anchor{Zone: 300, From: 4<<5 | 6}
 	for span := limits.FromFirst; span <= limits.EachYear; span++ {

@@ -13,8 +13,8 @@ import (
 )
 
 // State is that of a granted request that was asked for with an id. Asked again with the same parameters, it is
-// answered from here, and nothing is taken; and its amounts can be settled once. The limit of its record has the time that
-// it is remembered for as its period.
+// answered from here, and nothing is taken; and its amounts can be settled once. The limit of its record has the time
+// that it is remembered for as its period.
 //
 //	offset  size  field
 //	0       4     size of the state
@@ -24,10 +24,13 @@ import (
 //	21      4     length of the rest
 //	25      n     varints granted and wait; then the limits
 //
-// A limit is a byte of its algorithm; a byte of flags and its span; varints of the capacity, of the tokens of
-// a rate, and of the period, as [appendPeriod] writes it; or, where the bits of the span are all set, in place of the period a byte of the span, and varints of
-// the zone and the beginning of the windows, but with [limits.HasHistory] on that byte, a byte of the History in front of them and the period behind; behind that or the period, of a limit that warns, a byte of the percentage: the algorithm's highest bit is then set; the amount that it was charged; the mark of a window; the key, and
-// the holder of a lease, the member of a fair share or the assured rate of a class, each behind a varint of its length.
+// A limit is a byte of its algorithm; a byte of flags and its span; varints of the capacity, of the tokens of a rate,
+// and of the period, as [appendPeriod] writes it; or, where the bits of the span are all set, in place of the period a
+// byte of the span, and varints of the zone and the beginning of the windows, but with [limits.HasHistory] on that
+// byte, a byte of the History in front of them and the period behind; behind that or the period, of a limit that warns,
+// a byte of the percentage: the algorithm's highest bit is then set; the amount that it was charged; the mark of a
+// window; the key, and the holder of a lease, the member of a fair share or the assured rate of a class, each behind a
+// varint of its length.
 //
 // A mark distinguishes windows: an amount goes back only to the window that it was taken in.
 type State []byte

@@ -1,13 +1,14 @@
 // Package script runs Lua 5.1 scripts as Redis 7.0 does: EVAL's conversions, libraries and error texts, byte for byte.
 //
-// Flow: Compile has package syntax parse the body into gopher-lua's syntax tree, changed as its tree.go describes, and gopher-lua compile
-// it. Run takes a machine from a pool, fills KEYS and ARGV, executes (package interpreter), and converts the result (reply.go). A call of
-// redis.call goes to the Caller (redis.go), and its reply becomes a value (convert.go). The functions of string, table, math, cjson and
-// the like are in package library; numbers are read and written as C does by package ctext.
+// Flow: Compile has package syntax parse the body into gopher-lua's syntax tree, changed as its tree.go describes, and
+// gopher-lua compile it. Run takes a machine from a pool, fills KEYS and ARGV, executes (package interpreter), and
+// converts the result (reply.go). A call of redis.call goes to the Caller (redis.go), and its reply becomes a value
+// (convert.go). The functions of string, table, math, cjson and the like are in package library; numbers are read and
+// written as C does by package ctext.
 //
-// A script is a function of its arguments and the Caller's replies: no clock, no files, random numbers from a fixed seed,
-// tables in order of insertion. It ends after a budget of steps (interpreter/budget.go), which is the same on every node. Steps pay for
-// time and for memory alike. Nothing outlives a run.
+// A script is a function of its arguments and the Caller's replies: no clock, no files, random numbers from a fixed
+// seed, tables in order of insertion. It ends after a budget of steps (interpreter/budget.go), which is the same on
+// every node. Steps pay for time and for memory alike. Nothing outlives a run.
 //
 // What differs from Redis 7.0:
 //

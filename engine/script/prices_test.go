@@ -17,8 +17,9 @@ import (
 	"github.com/stintdb/stint/internal/testgenerated"
 )
 
-// dearest are the functions and operators of the interpreter, by their names among the builtins, each with statements that use it
-// with the arguments for which it takes longest. The statements run in a loop until the budget ends. They may use:
+// dearest are the functions and operators of the interpreter, by their names among the builtins, each with statements
+// that use it with the arguments for which it takes longest. The statements run in a loop until the budget ends. They
+// may use:
 //
 //	n  a text of 512 bytes that is a number, halfway between two that a float can hold
 //	e  the shortest number that takes long to read, and small, its value
@@ -238,8 +239,9 @@ func with(script string) string {
 
 var update = flag.Bool("update", false, "write the files of testdata: prices in steps, and Redis's replies")
 
-// TestEveryFunctionHasAPrice does everything that a script can do with its dearest arguments, and compiles long sources. The prices,
-// in steps, are those of testdata/prices.txt. By night TestBudgetBoundsTime compares them with the time that they stand for.
+// TestEveryFunctionHasAPrice does everything that a script can do with its dearest arguments, and compiles long
+// sources. The prices, in steps, are those of testdata/prices.txt. By night TestBudgetBoundsTime compares them with the
+// time that they stand for.
 func TestEveryFunctionHasAPrice(t *testing.T) {
 	for name := range interpreter.Builtins {
 		if len(dearest[name]) == 0 {

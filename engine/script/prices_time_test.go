@@ -10,12 +10,14 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// mostOfPlain is how much more CPU than the plainest loop a script may take until the budget ends. That loop takes some 4 ms. On a quiet machine
-// none takes more than four times as much; beside other programs, those that copy long texts wait for memory.
+// mostOfPlain is how much more CPU than the plainest loop a script may take until the budget ends. That loop takes some
+// 4 ms. On a quiet machine none takes more than four times as much; beside other programs, those that copy long texts
+// wait for memory.
 const mostOfPlain = 8
 
-// TestBudgetBoundsTime does again and again, until the budget ends, what a script can do with its dearest arguments. By night, on a machine
-// with nothing else to do, no run may take much longer than one of the plainest loop, and no compiling of one of the longest sources.
+// TestBudgetBoundsTime does again and again, until the budget ends, what a script can do with its dearest arguments. By
+// night, on a machine with nothing else to do, no run may take much longer than one of the plainest loop, and no
+// compiling of one of the longest sources.
 func TestBudgetBoundsTime(t *testing.T) {
 	i, every := 0, testsize.Pick(20, 1)
 	for _, name := range slices.Sorted(maps.Keys(dearest)) {
@@ -42,8 +44,8 @@ func TestBudgetBoundsTime(t *testing.T) {
 	}
 }
 
-// timesPlain is the CPU time of compiling a script and running it within a quarter of the budget, in times of that of a number of the
-// plainest loops: the least of some measurements, up to one that is good enough.
+// timesPlain is the CPU time of compiling a script and running it within a quarter of the budget, in times of that of a
+// number of the plainest loops: the least of some measurements, up to one that is good enough.
 func timesPlain(script string, loops float64) (times float64) {
 	for i := 0; i < 5 && (i == 0 || times > mostOfPlain); i++ {
 		plain, took := cpuOf(`while true do end`), cpuOf(script)

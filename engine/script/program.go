@@ -27,10 +27,11 @@ const BudgetError = interpreter.BudgetError
 // Caller carries out the commands that a script calls.
 type Caller interface {
 	// Call appends the RESP2 reply to a command to reply. args[0] is the command's name as the script wrote it; args are
-	// valid during the call only. steps are the price of the command, from the script's [Budget], beyond the price of any call.
+	// valid during the call only. steps are the price of the command, from the script's [Budget], beyond the price of any
+	// call.
 	Call(reply []byte, args [][]byte) (out []byte, steps int)
-	// Expired reports whether the script must end now, with [TimeError]. It is asked once in some thousand steps. Where several nodes
-	// run the script it must be false: they do not get equally far in a time.
+	// Expired reports whether the script must end now, with [TimeError]. It is asked once in some thousand steps. Where
+	// several nodes run the script it must be false: they do not get equally far in a time.
 	Expired() bool
 }
 

@@ -44,7 +44,8 @@ func singleField(name, text string) *lua.LTable {
 	return t
 }
 
-// callCommand is redis.call, and redis.pcall, which returns errors. With unused, the script does nothing with the result.
+// callCommand is redis.call, and redis.pcall, which returns errors. With unused, the script does nothing with the
+// result.
 func callCommand(L *lua.LState, raises, unused bool) int {
 	r, m := interpreter.Of(L), machineOf(L)
 	problem := m.readArgs(L)

@@ -14,7 +14,8 @@ var (
 	testArgs = [][]byte{[]byte("5"), []byte("abc"), []byte(" 0x10 "), []byte("1.5")}
 )
 
-// record is a script of one line, and the reply that Redis 7.0 gives. In the file, \n behind "#!" stands for an end of line.
+// record is a script of one line, and the reply that Redis 7.0 gives. In the file, \n behind "#!" stands for an end of
+// line.
 type record struct{ script, reply string }
 
 func readRecords(t *testing.T) (records []record) {

@@ -8,7 +8,8 @@ import (
 // shebang is a first line that begins with "#!lua", as in Redis 7.
 type shebang struct{ isThere, noWrites bool }
 
-// NoWrites reports whether the script's first line has the flag no-writes: its calls of commands that write are refused.
+// NoWrites reports whether the script's first line has the flag no-writes: its calls of commands that write are
+// refused.
 func (p *Program) NoWrites() bool { return p.shebang.noWrites }
 
 // DeclaresWrites reports whether the script's first line has flags, and no-writes is not among them.

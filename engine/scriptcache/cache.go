@@ -1,5 +1,5 @@
-// Package scriptcache keeps the bodies of scripts by their digests, so that clients can call a script without sending it. Bodies that were loaded
-// stay; those that were only called give way to newer ones.
+// Package scriptcache keeps the bodies of scripts by their digests, so that clients can call a script without sending
+// it. Bodies that were loaded stay; those that were only called give way to newer ones.
 package scriptcache
 
 import (
@@ -30,8 +30,8 @@ func Digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Cache keeps the bodies of scripts by their digests. Like policies, the scripts are replicated and stored on disk. The zero value is an empty cache.
-// Any goroutine may call its methods.
+// Cache keeps the bodies of scripts by their digests. Like policies, the scripts are replicated and stored on disk. The
+// zero value is an empty cache. Any goroutine may call its methods.
 type Cache struct {
 	mu       sync.RWMutex
 	byDigest map[string]script
@@ -135,7 +135,8 @@ func (c *Cache) Clear() (changed bool) {
 	return changed
 }
 
-// Ops calls visit for the operations that restore all scripts, in an order that keeps the age of those that were called.
+// Ops calls visit for the operations that restore all scripts, in an order that keeps the age of those that were
+// called.
 func (c *Cache) Ops(visit func(*engine.Op)) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -6,8 +6,8 @@ import "bytes"
 // Count is the number of hash slots.
 const Count = 16384
 
-// Of is a key's slot by the Redis Cluster specification: CRC-16/XMODEM modulo Count of its hash tag, the bytes between the first {
-// and the first } after it, or of the whole key if it has no tag or an empty one.
+// Of is a key's slot by the Redis Cluster specification: CRC-16/XMODEM modulo Count of its hash tag, the bytes between
+// the first { and the first } after it, or of the whole key if it has no tag or an empty one.
 func Of(key []byte) int {
 	if _, rest, found := bytes.Cut(key, []byte{'{'}); found {
 		if tag, _, closed := bytes.Cut(rest, []byte{'}'}); closed && len(tag) > 0 {

@@ -177,8 +177,8 @@ func TestAdaptiveFleetsConverge(t *testing.T) {
 	}
 }
 
-// With a third of the reports lost, and a third doubled, the rate stays near the capacity. A bad report that comes twice, and one of long ago,
-// cut it once, or not at all.
+// With a third of the reports lost, and a third doubled, the rate stays near the capacity. A bad report that comes
+// twice, and one of long ago, cut it once, or not at all.
 func TestAdaptiveReportsMayBeLostOrDoubled(t *testing.T) {
 	b := newBackend(500, "k")
 	defer b.s.Close()
@@ -268,7 +268,8 @@ func BenchmarkAdaptive(b *testing.B) {
 	}
 }
 
-// The lowest and the highest rate of an adaptive limit are kept in one period, both exactly or the lowest rounded down a little.
+// The lowest and the highest rate of an adaptive limit are kept in one period, both exactly or the lowest rounded down
+// a little.
 func TestPrintedRatesOfAnAdaptiveLimit(t *testing.T) {
 	kept, refused := 0, 0
 	texts := []string{"0.3333333333333333", "1", "16.666666666666668", "1.1574074074074073e-05", "1e-05", "2/m", "10/s", "3000/d", "1e12", "0.1", "1428571.428571", "1/3650d", "1e12/1e-3s"}

@@ -286,7 +286,8 @@ func brokenPromise(s *Store, st step, got engine.Result) string {
 }
 
 // The meters, which decide alike, have a separate model: see TestMeterEqualsExactFractions; the fair share and trees of
-// classes too: see TestFairShareEqualsNaiveModel and TestClassesEqualNaiveModel. The adaptive bucket: see TestAdaptiveEqualsABucketOfItsRate.
+// classes too: see TestFairShareEqualsNaiveModel and TestClassesEqualNaiveModel. The adaptive bucket: see
+// TestAdaptiveEqualsABucketOfItsRate.
 func TestEveryAlgorithmHasATwin(t *testing.T) {
 	for _, a := range limits.Algorithms() {
 		has := a <= limits.LeakyBucket || a == limits.FairShare || a == limits.Class || a == limits.Adaptive

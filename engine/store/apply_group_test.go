@@ -12,7 +12,8 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// A batch decides as its operations do one by one, whichever keys come twice, are new, expire or are deleted on the way.
+// A batch decides as its operations do one by one, whichever keys come twice, are new, expire or are deleted on the
+// way.
 func TestBatchesDecideAsSingleOperations(t *testing.T) {
 	for _, shards := range []int{1, 4, 1024} {
 		r := rand.New(rand.NewPCG(22, uint64(shards)))
@@ -116,7 +117,8 @@ func TestBatchedRequestsDecideAsSingleOnes(t *testing.T) {
 	}
 }
 
-// Many goroutines send requests that share keys, in batches. Nobody waits for another for ever, and no token is granted twice.
+// Many goroutines send requests that share keys, in batches. Nobody waits for another for ever, and no token is granted
+// twice.
 func TestBatchedRequestsOfManyGoroutines(t *testing.T) {
 	s := New(Config{Shards: 4})
 	defer s.Close()

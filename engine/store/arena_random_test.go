@@ -13,8 +13,8 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// Goroutines carry out operations of all kinds, on records of all sizes, while the memory bound moves, the store is swept and snapshots are taken.
-// Afterwards every count of every shard is right.
+// Goroutines carry out operations of all kinds, on records of all sizes, while the memory bound moves, the store is
+// swept and snapshots are taken. Afterwards every count of every shard is right.
 func TestSegmentsUnderAllOperations(t *testing.T) {
 	for seed := range uint64(testsize.Pick(2, 8)) {
 		s := New(Config{Shards: 1 << (seed % 4)})

@@ -9,8 +9,9 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// The tree of HTB's user guide, to which tc-htb(8) refers: a root of 100, A of 40 with www 30 and smtp 10, B of 60. linux is the
-// long-run share of each busy class, which asks without end, and which sch_htb of Linux 6.18 showed within 0.1; here is ours.
+// The tree of HTB's user guide, to which tc-htb(8) refers: a root of 100, A of 40 with www 30 and smtp 10, B of 60.
+// linux is the long-run share of each busy class, which asks without end, and which sch_htb of Linux 6.18 showed within
+// 0.1; here is ours.
 func TestClassesBesideHTB(t *testing.T) {
 	type shares [3]float64 // of www, smtp and B
 	for _, c := range []struct {

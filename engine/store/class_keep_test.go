@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
-// Grants that change only meters are kept without the general way, which a store with a snapshot takes. Both leave the same state,
-// and a journal hears of each node.
+// Grants that change only meters are kept without the general way, which a store with a snapshot takes. Both leave the
+// same state, and a journal hears of each node.
 func TestClassesKeepMetersInPlace(t *testing.T) {
 	r := rand.New(rand.NewPCG(18, 21))
 	fast, general, now := New(Config{Shards: 1}), New(Config{Shards: 1}), epoch

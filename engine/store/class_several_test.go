@@ -24,8 +24,8 @@ func together(n int64, options engine.Option, all ...[]engine.Op) engine.Op {
 	return op
 }
 
-// A tree beside other limits decides as it does alone: the request takes from all or from none, and registers its classes in any
-// case.
+// A tree beside other limits decides as it does alone: the request takes from all or from none, and registers its
+// classes in any case.
 func TestTreesBesideOtherLimits(t *testing.T) {
 	r := rand.New(rand.NewPCG(18, 22))
 	whole, apart, now := New(Config{}), New(Config{}), epoch
@@ -72,7 +72,8 @@ func TestTreesBesideOtherLimits(t *testing.T) {
 	}
 }
 
-// A request that is canceled gives its tokens back to all nodes, and the assured ones to the class. Class and ancestors are charged alike.
+// A request that is canceled gives its tokens back to all nodes, and the assured ones to the class. Class and ancestors
+// are charged alike.
 func TestTreesSettle(t *testing.T) {
 	s := New(Config{})
 	defer s.Close()

@@ -237,7 +237,8 @@ func checkTree(t *testing.T, s *Store, now int64, op engine.Op, got engine.Resul
 	})
 }
 
-// Classes that stay within their assured rates are never denied if the sums fit, even while the others ask for too much.
+// Classes that stay within their assured rates are never denied if the sums fit, even while the others ask for too
+// much.
 func TestAssuredIsNeverDenied(t *testing.T) {
 	for round := range testsize.Pick(50, 150) {
 		r := rand.New(rand.NewPCG(uint64(round), 19))

@@ -8,8 +8,8 @@ import (
 // TryReadOnly answers op if applying it now would change no limiter and no policy: reads, denials and errors. It then
 // answers exactly like Apply. Otherwise it returns false, changes nothing, and res has no meaning.
 //
-// A cluster's leader uses it to answer a denial without a log entry. An operation answered here precedes all operations that are not
-// applied yet, so the caller must not have promised another order.
+// A cluster's leader uses it to answer a denial without a log entry. An operation answered here precedes all operations
+// that are not applied yet, so the caller must not have promised another order.
 func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool) {
 	switch op.Verb {
 	case engine.AcquireAll, engine.Check, engine.Reserve, engine.Settle:

@@ -16,8 +16,8 @@ func policyText(s *Store) (text string) {
 	return text
 }
 
-// If TryReadOnly answers an operation, Apply gives the same answer and changes no state. If not, TryReadOnly changes nothing, and Apply grants
-// the operation or changes state.
+// If TryReadOnly answers an operation, Apply gives the same answer and changes no state. If not, TryReadOnly changes
+// nothing, and Apply grants the operation or changes state.
 func TestTryReadOnlyAnswersAsApply(t *testing.T) {
 	type outcome struct {
 		verb    engine.Verb

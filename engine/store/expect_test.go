@@ -28,8 +28,9 @@ func expecting(s *Store, now int64, keys ...[]byte) engine.Op {
 	return op
 }
 
-// Stores of different shards, seeds and histories of memory that carry out the same operations have the same fingerprints, and so has a
-// store that begins with a copy of their states. A fingerprint changes exactly if the dumped state does.
+// Stores of different shards, seeds and histories of memory that carry out the same operations have the same
+// fingerprints, and so has a store that begins with a copy of their states. A fingerprint changes exactly if the dumped
+// state does.
 func TestFingerprintsAreEqualOnReplicas(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 8))

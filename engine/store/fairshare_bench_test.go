@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// BenchmarkFairShare compares FS.ACQUIRE with TB.ACQUIRE: a flood that asks for twice the rate, by random members. All of them are active.
+// BenchmarkFairShare compares FS.ACQUIRE with TB.ACQUIRE: a flood that asks for twice the rate, by random members. All
+// of them are active.
 func BenchmarkFairShare(b *testing.B) {
 	const names = 1 << 14
 	for _, members := range []int{0, 1, 100, engine.MaxMembers} {

@@ -34,7 +34,8 @@ func (m *shareMix) add(r *rand.Rand, weight int64, rate float64, from, until int
 	m.weights = append(m.weights, weight)
 }
 
-// play has a pool decide, beside a token bucket that is asked for the granted requests alone: the pool is that bucket, exactly.
+// play has a pool decide, beside a token bucket that is asked for the granted requests alone: the pool is that bucket,
+// exactly.
 func (m *shareMix) play(t *testing.T, capacity int64, each func(a shareRequest, got engine.Result)) {
 	t.Helper()
 	slices.SortFunc(m.arrivals, func(a, b shareRequest) int { return int(a.at - b.at) })
@@ -163,10 +164,11 @@ func (e mixErrors) String() string {
 	return fmt.Sprintf("worst member off by %.2f %% of the rate, mean of the worst %.2f %%", 100*e.worst, 100*e.mean)
 }
 
-// Random mixes get the shares of weighted water-filling of the requests that came in 10 s: the worst member within 5 % of the rate, the mean of the
-// worst within 1 %, and at least 99 % of the rate is used where the demand reaches it. At first the first member takes nearly all of the
-// capacity, which is as much as a second of the rate, and pays it back from its share for up to 20 s: from 2.5 s on the worst was 3 to 5.5 % off with several
-// random arrivals, and the mean of the worst 0.9 to 1.3 %. But the refill is shared as by water-filling from then on already, within 0.5 %.
+// Random mixes get the shares of weighted water-filling of the requests that came in 10 s: the worst member within 5 %
+// of the rate, the mean of the worst within 1 %, and at least 99 % of the rate is used where the demand reaches it. At
+// first the first member takes nearly all of the capacity, which is as much as a second of the rate, and pays it back
+// from its share for up to 20 s: from 2.5 s on the worst was 3 to 5.5 % off with several random arrivals, and the mean
+// of the worst 0.9 to 1.3 %. But the refill is shared as by water-filling from then on already, within 0.5 %.
 func TestFairShareEqualsWaterFilling(t *testing.T) {
 	const until = 21 * sec
 	mixes := testsize.Pick(12, 60)

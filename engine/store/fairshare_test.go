@@ -24,7 +24,8 @@ func shareOp(limit limits.Limit, member string, weight, tokens int64) engine.Op 
 	return engine.Op{Key: []byte("pool"), Limit: limit, Who: []byte(member), Weight: weight, Tokens: tokens}
 }
 
-// naiveShare is a pool without regard to time or space: the tokens taken in all as a fraction, and the units of each member by name.
+// naiveShare is a pool without regard to time or space: the tokens taken in all as a fraction, and the units of each
+// member by name.
 type naiveShare struct {
 	taken   *big.Rat // tokens, at time at
 	at      int64

@@ -8,8 +8,8 @@ import (
 	"github.com/stintdb/stint/engine/admission"
 )
 
-// Two goroutines read the clock, and the one with the later time comes first: the other's request is decided as if it had come at that time, so
-// that it has the last token too.
+// Two goroutines read the clock, and the one with the later time comes first: the other's request is decided as if it
+// had come at that time, so that it has the last token too.
 func TestEarlierTimeHasTheLastToken(t *testing.T) {
 	const now, later = epoch, epoch + sec/1000
 	limit := bucket(2, 1, 3600*sec)

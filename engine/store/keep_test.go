@@ -32,8 +32,8 @@ func TestKeepOfCapacity(t *testing.T) {
 	}
 }
 
-// A granted request leaves at least the tokens of its KEEP. A denied one is granted when its wait is over, if no other comes
-// before, and not a nanosecond earlier.
+// A granted request leaves at least the tokens of its KEEP. A denied one is granted when its wait is over, if no other
+// comes before, and not a nanosecond earlier.
 func TestKeepLeavesTokens(t *testing.T) {
 	limits := []limits.Limit{bucket(10, 3, sec), {Algorithm: limits.GCRA, Capacity: 10, Rate: limits.Rate{Tokens: 3, Period: sec}}, {Algorithm: limits.LeakyBucket, Capacity: 10, Rate: limits.Rate{Tokens: 7, Period: sec}},
 		{Algorithm: limits.FixedWindow, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: sec}}, {Algorithm: limits.SlidingWindow, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: sec}},
@@ -77,8 +77,8 @@ func TestKeepLeavesTokens(t *testing.T) {
 	}
 }
 
-// Callers without KEEP, each held to a bucket, are never denied if all others ask with a KEEP of at least the sum of these
-// buckets' capacities, and the sum of their rates is at most the limit's rate.
+// Callers without KEEP, each held to a bucket, are never denied if all others ask with a KEEP of at least the sum of
+// these buckets' capacities, and the sum of their rates is at most the limit's rate.
 func TestKeepGuarantee(t *testing.T) {
 	granted, others := 0, int64(0)
 	for _, algorithm := range []limits.Algorithm{limits.TokenBucket, limits.LeakyBucket} {

@@ -44,7 +44,8 @@ func TestScriptSeesLoans(t *testing.T) {
 	}
 }
 
-// A Flush leaves loans also if the bound on memory is lower than their keys need, and a snapshot keeps the state before.
+// A Flush leaves loans also if the bound on memory is lower than their keys need, and a snapshot keeps the state
+// before.
 func TestFlushKeepsLoansBeyondTheBound(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()

@@ -22,11 +22,11 @@ var lentLimits = map[string]limits.Limit{
 	"minute":       {Algorithm: limits.FixedWindow, Span: limits.EachMinute, Capacity: 2000},
 }
 
-// Whatever holders, callers and messages do, the holders and the limiter grant no more together than one limiter does that
-// is told of every token when it is spent, and whose limit changes when the limiter's does.
+// Whatever holders, callers and messages do, the holders and the limiter grant no more together than one limiter does
+// that is told of every token when it is spent, and whose limit changes when the limiter's does.
 //
-// The bound at a grant is the capacity in force, also right after a smaller one came into force: a new limit comes into force with a
-// grant, which fits it beside all that is taken and lent. Refill is at the rate in force.
+// The bound at a grant is the capacity in force, also right after a smaller one came into force: a new limit comes into
+// force with a grant, which fits it beside all that is taken and lent. Refill is at the rate in force.
 func TestLoansNeverExceedTheLimit(t *testing.T) {
 	for name, limit := range lentLimits {
 		t.Run(name, func(t *testing.T) {
@@ -100,8 +100,8 @@ func (w *work) check(t *testing.T, limit limits.Limit) {
 	}
 }
 
-// loansEnd reports whether histories of a limit have loans with an end. They have none if a window begins with a charge:
-// the end of a loan is one that no answer shows, so the test would not know its windows.
+// loansEnd reports whether histories of a limit have loans with an end. They have none if a window begins with a
+// charge: the end of a loan is one that no answer shows, so the test would not know its windows.
 func loansEnd(limit limits.Limit) bool {
 	return limit.Algorithm != limits.FixedWindow || limit.Span != limits.FromFirst
 }

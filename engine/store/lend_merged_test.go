@@ -46,7 +46,8 @@ func TestMergedRequestsAreAcquires(t *testing.T) {
 					}
 					left += want2.Granted
 					if known = got.Number; got.Number != want2.Number {
-						// The one Lend was not needed, or the loan of the other was made by its first: the numbers differ, and nothing else.
+						// The one Lend was not needed, or the loan of the other was made by its first: the numbers differ, and nothing
+						// else.
 						ask(other, now, engine.Op{Verb: engine.Return, Key: lentKey, Who: lend.Who, Loan: &engine.Loan{Number: number + 1, Previous: want2.Number, Left: left}})
 						ask(one, now, engine.Op{Verb: engine.Return, Key: lentKey, Who: lend.Who, Loan: &engine.Loan{Number: number + 1, Previous: got.Number, Left: left}})
 						known, left = 0, 0

@@ -222,7 +222,8 @@ func TestLoansAreState(t *testing.T) {
 	}
 }
 
-// A loan in place of an expired one is kept like that of a new key, because the expired one may have been dropped elsewhere.
+// A loan in place of an expired one is kept like that of a new key, because the expired one may have been dropped
+// elsewhere.
 func TestLoanInPlaceOfAnExpiredOne(t *testing.T) {
 	var usage [2]int64
 	for i := range usage {

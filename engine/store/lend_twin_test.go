@@ -12,8 +12,8 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// A limiter with loans decides every request like one with a capacity smaller by the lent tokens, from which spent tokens are
-// taken by force.
+// A limiter with loans decides every request like one with a capacity smaller by the lent tokens, from which spent
+// tokens are taken by force.
 func TestLimiterWithLoansDecidesAsASmallerOne(t *testing.T) {
 	for _, limit := range []limits.Limit{bucket(200, 5, sec), {Algorithm: limits.GCRA, Capacity: 90, Rate: limits.Rate{Tokens: 60, Period: 7 * sec}}, {Algorithm: limits.LeakyBucket, Capacity: 200, Rate: limits.Rate{Tokens: 30, Period: sec}},
 		{Algorithm: limits.FixedWindow, Capacity: 200, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 200, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}},

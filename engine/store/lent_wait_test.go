@@ -9,8 +9,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// The wait of a denial beside loans that end is true: then, and not before, the same request is granted if nobody else comes. A loan without an end
-// counts as spent now, so the request is granted by then if the holder states that.
+// The wait of a denial beside loans that end is true: then, and not before, the same request is granted if nobody else
+// comes. A loan without an end counts as spent now, so the request is granted by then if the holder states that.
 func TestWaitIsTrueBesideLoans(t *testing.T) {
 	const second = int64(1e9)
 	limits := []limits.Limit{

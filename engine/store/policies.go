@@ -53,8 +53,8 @@ func (s *Store) Asked(op *engine.Op) []engine.Op {
 	return op.Parts
 }
 
-// PolicyOps calls visit for the operations that restore all state except the entries: policies, scripts, restrictions of new keys, and shared
-// limiters. It is for snapshots.
+// PolicyOps calls visit for the operations that restore all state except the entries: policies, scripts, restrictions
+// of new keys, and shared limiters. It is for snapshots.
 func (s *Store) PolicyOps(visit func(*engine.Op)) {
 	s.keys.Admission.RestrictOps(visit)
 	s.scripts.Ops(visit)

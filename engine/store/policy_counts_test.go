@@ -7,7 +7,8 @@ import (
 	"github.com/stintdb/stint/engine/policy"
 )
 
-// Checks are counted by the server that answers them, by the name of their policy, whether it is there yet or comes back.
+// Checks are counted by the server that answers them, by the name of their policy, whether it is there yet or comes
+// back.
 func TestCountsOfChecks(t *testing.T) {
 	s := New(Config{Shards: 4})
 	defer s.Close()

@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/engine/purse"
 )
 
-// Regions that spend tokens of a home grant no more together with it than one limiter does, whatever messages and processes do. Each
-// fault in the protocol makes some history grant more, so the test finds them.
+// Regions that spend tokens of a home grant no more together with it than one limiter does, whatever messages and
+// processes do. Each fault in the protocol makes some history grant more, so the test finds them.
 func TestRegionsNeverExceedTheLimit(t *testing.T) {
 	scarce := bucket(250, 1, 3600*sec) // every token counts
 	for _, limit := range []limits.Limit{scarce, bucket(200, 20, sec), {Algorithm: limits.GCRA, Capacity: 300, Rate: limits.Rate{Tokens: 60, Period: 7 * sec}},
@@ -59,7 +59,8 @@ func TestRegionsNeverExceedTheLimit(t *testing.T) {
 	}
 }
 
-// world is a home, regions, and messages on their way between them. A region has two nodes, which know nothing of each other.
+// world is a home, regions, and messages on their way between them. A region has two nodes, which know nothing of each
+// other.
 type world struct {
 	r         *rand.Rand
 	home, one *Store // one counts every token when it is spent

@@ -166,7 +166,8 @@ func (x *pursesReplicas) restart(e *entry) {
 	x.compare(next, e)
 }
 
-// Replicas of a group with purses and loans are the same after the same entries, also if one of them sweeps or starts again.
+// Replicas of a group with purses and loans are the same after the same entries, also if one of them sweeps or starts
+// again.
 func TestReplicasWithPursesAreEqual(t *testing.T) {
 	for seed := range uint64(testsize.Pick(20, 400)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -81,8 +81,8 @@ func TestPurse(t *testing.T) {
 	}
 }
 
-// Purses of two stores are the same after the same operations, though one answers without changes where it can, and is made
-// again from its entries.
+// Purses of two stores are the same after the same operations, though one answers without changes where it can, and is
+// made again from its entries.
 func TestPursesOfReplicasAreEqual(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 23))

@@ -6,8 +6,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// A check with an id is answered as before when its policy has other limits or is gone: granted, binding and wait are those of
-// then, and the limits are those that were asked.
+// A check with an id is answered as before when its policy has other limits or is gone: granted, binding and wait are
+// those of then, and the limits are those that were asked.
 func TestRepeatedCheckNeedsNoPolicy(t *testing.T) {
 	s := New(Config{Shards: 4})
 	defer s.Close()

@@ -179,8 +179,8 @@ func asked(request *engine.Op) []engine.Op {
 	return []engine.Op{*request}
 }
 
-// Random requests with ids, sent again, settled and canceled, among ordinary ones, take and give back as many tokens as the ledger says,
-// and a failure changes nothing.
+// Random requests with ids, sent again, settled and canceled, among ordinary ones, take and give back as many tokens as
+// the ledger says, and a failure changes nothing.
 func TestReservationsAgainstLedger(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(testsize.Pick(40, 150)) {

@@ -202,8 +202,8 @@ func TestFailedSettlementChangesNothing(t *testing.T) {
 	}
 }
 
-// A settlement that may only change keys that match some patterns is refused if another is among the limits' keys, and changes
-// nothing.
+// A settlement that may only change keys that match some patterns is refused if another is among the limits' keys, and
+// changes nothing.
 func TestSettlementOfKeysNotPermitted(t *testing.T) {
 	s := New(Config{Shards: 2})
 	defer s.Close()

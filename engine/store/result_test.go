@@ -9,7 +9,8 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// A limit whose request is given back never has more left than one that was not asked, whatever others take before and after.
+// A limit whose request is given back never has more left than one that was not asked, whatever others take before and
+// after.
 func TestGivingBackWhatIsStillTakenGrantsNothing(t *testing.T) {
 	r, histories := rand.New(rand.NewPCG(3, 9)), testsize.Pick(500, 2000)
 	for _, limit := range []limits.Limit{

@@ -20,8 +20,8 @@ func TestEveryStateIsRewound(t *testing.T) {
 	}
 }
 
-// A store that was rewound goes on as the store that it is made from, at earlier times. They are earlier by a multiple of all windows
-// but months.
+// A store that was rewound goes on as the store that it is made from, at earlier times. They are earlier by a multiple
+// of all windows but months.
 func TestRewoundStoreGoesOnAlike(t *testing.T) {
 	const by = 364 * 24 * 3600 * sec
 	compared := map[limits.Algorithm]int{}

@@ -86,8 +86,8 @@ func stepRequest(r *rand.Rand, n int) engine.Op {
 	return op
 }
 
-// stepReserve gives a request one of a few ids, some of which are keys of limits. Each id has few requests, so that they are
-// often sent again.
+// stepReserve gives a request one of a few ids, some of which are keys of limits. Each id has few requests, so that
+// they are often sent again.
 func stepReserve(r *rand.Rand) engine.Op {
 	id := stepID(r)
 	r = rand.New(rand.NewPCG(uint64(id[len(id)-1]), uint64(r.IntN(3))))
@@ -117,7 +117,8 @@ func stepSettle(r *rand.Rand) engine.Op {
 	return op
 }
 
-// stepLoan is an operation on the loans of a few limiters. The numbers are few, so that many operations follow the last one.
+// stepLoan is an operation on the loans of a few limiters. The numbers are few, so that many operations follow the last
+// one.
 func stepLoan(r *rand.Rand) engine.Op {
 	op := stepPart(r, []int{8, 9, 10, 12, 16, 17, 18, 20}[r.IntN(8)])
 	op.Who = fmt.Appendf(nil, "holder-%d", r.IntN(3))

@@ -24,14 +24,14 @@ type Config struct {
 	MaxBytes   int64                // bound on the memory of entries, 0 for none
 	Replicated bool                 // new keys are refused by operations only, never for the store's own memory: for replicas, which must decide alike
 	Commands   transaction.Commands // carries out Command and Script operations; nil if there are none
-	// Publish is given the messages of [transaction.Tx.Publish], in order for each key, while the keys of the transaction are locked: it must
-	// not wait, nor use the store. It may keep the message. It returns the number of receivers, which [engine.Result.Remaining]
-	// counts and which may differ from one replica to the next. Nil if nobody receives any.
+	// Publish is given the messages of [transaction.Tx.Publish], in order for each key, while the keys of the transaction
+	// are locked: it must not wait, nor use the store. It may keep the message. It returns the number of receivers, which
+	// [engine.Result.Remaining] counts and which may differ from one replica to the next. Nil if nobody receives any.
 	Publish func(channel, text []byte) (receivers int)
 	Changed func(key []byte)        // see [keyspace.Config]
 	Warned  func(w *engine.Warning) // see [keyspace.Config]
-	// Owns reports whether a key may be in the store; nil if every key may. It is asked for the keys of a policy, which no operation states:
-	// a check with others is answered with [engine.CrossSlot].
+	// Owns reports whether a key may be in the store; nil if every key may. It is asked for the keys of a policy, which no
+	// operation states: a check with others is answered with [engine.CrossSlot].
 	Owns   func(key []byte) bool
 	Shards int // a power of two up to 65536; 0 for the default of 1024
 }

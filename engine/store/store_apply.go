@@ -5,14 +5,15 @@ import (
 	"github.com/stintdb/stint/engine/algorithm"
 )
 
-// Apply carries out ops in order and answers ops[i] in results[i], each atomically. They are decided at now, in nanoseconds since the
-// Unix epoch, or at the later time of an operation that came first: see [keyspace.Keyspace.Instant].
+// Apply carries out ops in order and answers ops[i] in results[i], each atomically. They are decided at now, in
+// nanoseconds since the Unix epoch, or at the later time of an operation that came first: see
+// [keyspace.Keyspace.Instant].
 func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 	s.apply(now, ops, results, false)
 }
 
-// ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them. An Expect at the front decides
-// whether any of them is carried out.
+// ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them. An Expect
+// at the front decides whether any of them is carried out.
 func (s *Store) ApplyAtomic(now int64, ops []engine.Op, results []engine.Result) {
 	shards := s.keys.Lock(s.shardsOf(ops))
 	defer s.keys.Unlock(shards)
@@ -119,8 +120,8 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 	}
 }
 
-// Clear empties the store, its policies included, as if it were new. Nothing is noted as changed. It is for replacing the
-// state by another's and must not be called while operations are applied.
+// Clear empties the store, its policies included, as if it were new. Nothing is noted as changed. It is for replacing
+// the state by another's and must not be called while operations are applied.
 func (s *Store) Clear() {
 	s.keys.Clear()
 	s.scripts.Clear()

@@ -52,7 +52,8 @@ func TestMeetByTrying(t *testing.T) {
 	}
 }
 
-// A policy of an earlier version whose limits come to one key denies that caller, and nothing is taken; others are checked.
+// A policy of an earlier version whose limits come to one key denies that caller, and nothing is taken; others are
+// checked.
 func TestSameKeyOfAStoredPolicy(t *testing.T) {
 	s := New(Config{Shards: 4})
 	defer s.Close()

@@ -24,7 +24,8 @@ func (l *longSteps) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 	l.txSteps.Run(tx, op, res)
 }
 
-// A command that takes long, and only reads large keys, holds nobody up, not even those who change its keys: it sees them as they were when it began.
+// A command that takes long, and only reads large keys, holds nobody up, not even those who change its keys: it sees
+// them as they were when it began.
 func TestLongReadHoldsNobodyUp(t *testing.T) {
 	commands := &longSteps{}
 	s := New(Config{Shards: 1, Commands: commands})

@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/engine/policy"
 )
 
-// CheckPolicy returns [keyspace.ErrState] unless an operation that was read from somewhere is one of those that [Store.PolicyOps] and
-// [Store.Changes] report, and can be applied.
+// CheckPolicy returns [keyspace.ErrState] unless an operation that was read from somewhere is one of those that
+// [Store.PolicyOps] and [Store.Changes] report, and can be applied.
 func CheckPolicy(o *engine.Op) error {
 	switch o.Verb {
 	case engine.Restrict, engine.KeepOverflow:

@@ -120,8 +120,9 @@ func (u *warnedUse) crosses(now int64) bool {
 	return true
 }
 
-// A limiter warns exactly when its use reaches the threshold for the first time in a window: also if tokens are refunded, forced, denied or only
-// looked at, or asked for without WARN, and with the state copied to another store at any time.
+// A limiter warns exactly when its use reaches the threshold for the first time in a window: also if tokens are
+// refunded, forced, denied or only looked at, or asked for without WARN, and with the state copied to another store at
+// any time.
 func TestWarnsOnce(t *testing.T) {
 	crossed, again := 0, 0
 	for seed := range uint64(testsize.Pick(300, 3000)) {
@@ -219,7 +220,8 @@ func copiedTo(s *Store, config Config, now int64) *Store {
 	return to
 }
 
-// Tokens of loans count when they are charged: by the holder's next operation, its end, or a void. They are warned of once too.
+// Tokens of loans count when they are charged: by the holder's next operation, its end, or a void. They are warned of
+// once too.
 func TestWarnsOnceOfLentTokens(t *testing.T) {
 	for _, limit := range []limits.Limit{
 		{Algorithm: limits.FixedWindow, Span: limits.Aligned, Rate: limits.Rate{Period: 100 * sec}},

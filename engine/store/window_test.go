@@ -249,8 +249,8 @@ func TestNoRoomToGrowLeavesTheLimit(t *testing.T) {
 	t.Error("there was room for everything")
 }
 
-// Under constant demand a sliding counter grants a token a window less than its limit, because its estimate is rounded up; a limit of 1
-// grants every second window. docs/algorithms.md says so.
+// Under constant demand a sliding counter grants a token a window less than its limit, because its estimate is rounded
+// up; a limit of 1 grants every second window. docs/algorithms.md says so.
 func TestSlidingCounterUnderConstantDemand(t *testing.T) {
 	const windows, each = 100, 1000 // requests
 	for limit, want := range map[int64]int64{1: windows / 2, 2: windows, 3: 2 * windows, 10: 9 * windows, 100: 99 * windows} {

@@ -16,11 +16,13 @@ const (
 	flushWork = 40
 	// MaxHolderWork is the most that looking through the holders of one key takes.
 	MaxHolderWork = limits.MaxHolders + OpWork
-	// MaxLogWork is the most that keeping a request in a sliding log of the default bound takes: the log may have to be copied.
+	// MaxLogWork is the most that keeping a request in a sliding log of the default bound takes: the log may have to be
+	// copied.
 	MaxLogWork = 100_000*16/keyspace.WorkBytes + OpWork
 )
 
-// Weigh returns about the work that operations would take now, at most, one after the other. It looks each key up, and no further.
+// Weigh returns about the work that operations would take now, at most, one after the other. It looks each key up, and
+// no further.
 func (s *Store) Weigh(ops []engine.Op) (work int) {
 	var after sizes
 	if len(ops) > 1 {
@@ -122,8 +124,8 @@ func (z sizes) held(s *Store, op *engine.Op) (bytes int) {
 	return bytes
 }
 
-// grow notes what an operation on data may leave in its keys: with its arguments, all that the others held in the first, and
-// what the first held in the second.
+// grow notes what an operation on data may leave in its keys: with its arguments, all that the others held in the
+// first, and what the first held in the second.
 func (z sizes) grow(s *Store, op *engine.Op) {
 	keys := op.DeclaredKeys()
 	if op.Verb == engine.Script || op.Options&engine.Peek != 0 || len(keys) == 0 {

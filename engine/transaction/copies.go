@@ -9,9 +9,10 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// copies are the declared keys of a command as they were when it began. A command that looks at all of them, and changes nothing,
-// works on copies: the shards of its keys are locked no longer than the copying takes. Requests for other keys of these shards, with all that
-// an event loop has to do after them, would otherwise wait until the command is done.
+// copies are the declared keys of a command as they were when it began. A command that looks at all of them, and
+// changes nothing, works on copies: the shards of its keys are locked no longer than the copying takes. Requests for
+// other keys of these shards, with all that an event loop has to do after them, would otherwise wait until the command
+// is done.
 type copies struct {
 	keys  []copiedKey
 	bytes []byte
@@ -55,7 +56,8 @@ func (c *copies) take(r *Runner, op *engine.Op) bool {
 	return true
 }
 
-// eachDeclared visits the declared keys of an operation, whose shards are locked. The limit is nil for a key that is not there.
+// eachDeclared visits the declared keys of an operation, whose shards are locked. The limit is nil for a key that is
+// not there.
 func eachDeclared(r *Runner, op *engine.Op, visit func(name []byte, limit *limits.Limit, state []byte)) {
 	var names database.Room
 	for _, key := range op.DeclaredKeys() {

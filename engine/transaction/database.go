@@ -5,8 +5,8 @@ import (
 	"github.com/stintdb/stint/engine/database"
 )
 
-// selected is the database whose keys a transaction sees. Commands and scripts have keys; everything else in this package takes the names by which
-// they lie in the keyspace.
+// selected is the database whose keys a transaction sees. Commands and scripts have keys; everything else in this
+// package takes the names by which they lie in the keyspace.
 type selected struct {
 	number uint8
 	names  database.Room

@@ -13,8 +13,9 @@ import (
 // keyWork is the work of looking at one key.
 const keyWork = 8
 
-// Keys returns the keys of the database that pass, in order, and false if the store has more than the given number of keys: looking at
-// all of them would hold everybody up. It needs all locks ([Tx.Stopped]). Expired keys do not count, so that replicas agree.
+// Keys returns the keys of the database that pass, in order, and false if the store has more than the given number of
+// keys: looking at all of them would hold everybody up. It needs all locks ([Tx.Stopped]). Expired keys do not count,
+// so that replicas agree.
 func (t *Tx) Keys(most int, pass func(key []byte, kind engine.Kind) bool) (keys [][]byte, ok bool) {
 	if !t.all {
 		t.stopped = true

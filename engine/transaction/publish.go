@@ -16,8 +16,8 @@ const (
 // message is what a transaction publishes.
 type message struct{ channel, text []byte }
 
-// Publish has a message handed to [Config].Publish when the transaction ends and is kept. It reports false if that is more than
-// the transaction may publish. The store keeps nothing of messages.
+// Publish has a message handed to [Config].Publish when the transaction ends and is kept. It reports false if that is
+// more than the transaction may publish. The store keeps nothing of messages.
 func (t *Tx) Publish(channel, text []byte) (ok bool) {
 	if t.publishedBytes += len(channel) + len(text); len(t.published) == MaxPublished || t.publishedBytes > MaxPublishedBytes {
 		t.publishedBytes -= len(channel) + len(text)

@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
-// Run carries out a Command or a Script. It locks the shards of the declared keys, unless with locked the caller holds the locks of all that
-// the operation may touch. With readOnly it changes nothing, and returns false if it would have.
+// Run carries out a Command or a Script. It locks the shards of the declared keys, unless with locked the caller holds
+// the locks of all that the operation may touch. With readOnly it changes nothing, and returns false if it would have.
 func (r *Runner) Run(now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
 	if r.config.Commands == nil {
 		res.StartReply()

@@ -6,14 +6,15 @@ import (
 	"github.com/stintdb/stint/engine/scriptcache"
 )
 
-// Commands carries out [engine.Command] and [engine.Script] operations. This package knows the keys, and nothing of what commands do.
+// Commands carries out [engine.Command] and [engine.Script] operations. This package knows the keys, and nothing of
+// what commands do.
 type Commands interface {
 	// Run carries out op on the keys of tx and appends its reply, in RESP2, to res.Reply. The same op on the same keys at
 	// the same time has the same effect everywhere: it depends on nothing else. If tx needs more locks ([Tx.Stopped]), it
 	// returns early and is called again.
 	Run(tx *Tx, op *engine.Op, res *engine.Result)
-	// Weigh returns about the work that op would take now, at most, in units of [engine.Result.Work]. Its declared keys hold that
-	// many bytes.
+	// Weigh returns about the work that op would take now, at most, in units of [engine.Result.Work]. Its declared keys
+	// hold that many bytes.
 	Weigh(op *engine.Op, held int) (work int)
 	// ReadsAll reports whether op, which changes nothing, looks at most of that, and takes much longer than copying it.
 	ReadsAll(op *engine.Op, held int) bool
@@ -26,7 +27,8 @@ type Runner struct {
 	config  Config
 }
 
-// Config is what a Runner does for transactions beside keeping them. Commands may be nil, if there are none, and so may each function.
+// Config is what a Runner does for transactions beside keeping them. Commands may be nil, if there are none, and so may
+// each function.
 type Config struct {
 	Commands Commands
 	Publish  func(channel, text []byte) (receivers int) // hands over a message of [Tx.Publish], while the keys are locked

@@ -7,7 +7,8 @@ import "github.com/stintdb/stint/engine"
 // Script returns the body of a script by its digest. The body must not be changed.
 func (t *Tx) Script(digest []byte) (body []byte, found bool) { return t.runner.scripts.Find(digest) }
 
-// KeepScript keeps a script, with loaded until [Tx.DropScripts] and otherwise as long as there is room. It reports false if there is none.
+// KeepScript keeps a script, with loaded until [Tx.DropScripts] and otherwise as long as there is room. It reports
+// false if there is none.
 func (t *Tx) KeepScript(body []byte, loaded bool) bool {
 	op := engine.Op{Verb: engine.KeepScript, Who: body}
 	if loaded {

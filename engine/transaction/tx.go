@@ -57,8 +57,8 @@ func (t *Tx) Now() int64 { return t.now }
 // ReadOnly reports whether the transaction must not change anything: it was asked for by a READONLY connection or _RO.
 func (t *Tx) ReadOnly() bool { return t.readOnly }
 
-// Alone reports whether no other node carries out the transaction, or needs its outcome: that of a keyspace that is not replicated, and of
-// one that is only answered if it changes nothing.
+// Alone reports whether no other node carries out the transaction, or needs its outcome: that of a keyspace that is not
+// replicated, and of one that is only answered if it changes nothing.
 func (t *Tx) Alone() bool { return t.alone }
 
 // Drop has nothing kept of the transaction. Only one that is [Tx.Alone] may be dropped.
@@ -76,8 +76,8 @@ func (t *Tx) Draw() uint64 {
 // Spend adds to the work of the transaction: that of a command beyond the copying of values.
 func (t *Tx) Spend(work int) { t.work += work }
 
-// Get returns the value of a key, and false if it does not exist or has expired. Its data is valid until the next change
-// of any key, and must not be written to.
+// Get returns the value of a key, and false if it does not exist or has expired. Its data is valid until the next
+// change of any key, and must not be written to.
 func (t *Tx) Get(key []byte) (v engine.Value, found bool) { return t.get(t.nameOf(key)) }
 
 // get is Get of the key of a name. All functions below take names.
@@ -102,7 +102,8 @@ func (t *Tx) get(key []byte) (v engine.Value, found bool) {
 	return engine.Value{Kind: engine.KindOf(limit.Algorithm), ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, true
 }
 
-// stateOf is the limit and the state of a key that is not changed; the limit is nil if there is none, or if the transaction is stopped.
+// stateOf is the limit and the state of a key that is not changed; the limit is nil if there is none, or if the
+// transaction is stopped.
 func (t *Tx) stateOf(key []byte) (limit *limits.Limit, state []byte) {
 	if t.copies.inUse {
 		c := t.copies.find(key)

@@ -11,8 +11,8 @@ import (
 )
 
 // Table keeps each distinct limit once, counted by the entries that use it, so that an entry holds a 4-byte id instead
-// of 32 bytes of parameters. Ids are reused when the last entry lets go: a client that sends other parameters with every
-// call cannot make the table outgrow the number of keys.
+// of 32 bytes of parameters. Ids are reused when the last entry lets go: a client that sends other parameters with
+// every call cannot make the table outgrow the number of keys.
 //
 // Reading an id takes no lock: the caller holds the lock of the entry's shard, and the entry keeps its limit in use.
 type Table struct {
@@ -40,7 +40,8 @@ const (
 	limitBytes = 128
 )
 
-// New returns an empty table. It adds its bytes to used, and takes off those that a snapshot holds, which it adds to heldBytes.
+// New returns an empty table. It adds its bytes to used, and takes off those that a snapshot holds, which it adds to
+// heldBytes.
 func New(used, heldBytes *atomic.Int64) *Table {
 	t := &Table{used: used, heldBytes: heldBytes, ids: map[limits.Limit]uint32{}}
 	t.chunks.Store(new([]*[chunkLimits]entry))

@@ -3,8 +3,8 @@ package offheap
 import "sync"
 
 const (
-	// PieceBytes is the size of the blocks of which a large store has most. They are cut from larger ones: the system bounds the number
-	// of mappings of a process, on Linux to 65,530.
+	// PieceBytes is the size of the blocks of which a large store has most. They are cut from larger ones: the system
+	// bounds the number of mappings of a process, on Linux to 65,530.
 	PieceBytes  = 64 << 10
 	regionBytes = 64 * PieceBytes
 )

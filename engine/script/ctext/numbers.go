@@ -1,4 +1,5 @@
-// Package ctext reads and writes text as the library of C does, on which Lua 5.1 is built: numbers, and classes of bytes.
+// Package ctext reads and writes text as the library of C does, on which Lua 5.1 is built: numbers, and classes of
+// bytes.
 package ctext
 
 import (
@@ -10,8 +11,8 @@ import (
 // maxNumeral is the longest text of a number.
 const maxNumeral = 512
 
-// ReadPrice is the price of reading a numeral: 0 for one of few digits without an exponent. Others may have to be computed
-// with all of their digits, to which the exponent adds its own number.
+// ReadPrice is the price of reading a numeral: 0 for one of few digits without an exponent. Others may have to be
+// computed with all of their digits, to which the exponent adds its own number.
 func ReadPrice(s string) int {
 	digits := min(len(s), maxNumeral)
 	at := exponentAt(s[:digits])
@@ -42,7 +43,8 @@ func exponentAt(s string) int {
 // longDigits is the price of computing with all digits of a number, of which there are some n.
 func longDigits(n int) int { return 4 + n*n/150 }
 
-// WritePrice is the price of writing a number with a precision: 0 if it takes no more digits than a float is sure to have.
+// WritePrice is the price of writing a number with a precision: 0 if it takes no more digits than a float is sure to
+// have.
 func WritePrice(x float64, precision int, conversion byte) int {
 	if conversion|0x20 != 'f' && precision <= 17 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
@@ -54,8 +56,8 @@ func WritePrice(x float64, precision int, conversion byte) int {
 	return longDigits(precision + exponent/3)
 }
 
-// ReadNumber reads a number as Lua does with C's strtod: it accepts blanks around the number, hexadecimal digits, "inf" and
-// "nan". A zero byte ends the text.
+// ReadNumber reads a number as Lua does with C's strtod: it accepts blanks around the number, hexadecimal digits, "inf"
+// and "nan". A zero byte ends the text.
 func ReadNumber(s string) (float64, bool) {
 	if len(s) > 0 && len(s) < 16 { // most texts are short whole numbers
 		n := 0
@@ -134,8 +136,8 @@ func NumeralEnd(s string, digit func(byte) bool, exponent byte) int {
 	return i
 }
 
-// AppendNumber appends a number as C's "%.*g" writes it. Every NaN is "-nan": an operation without a result yields that NaN
-// on x86-64.
+// AppendNumber appends a number as C's "%.*g" writes it. Every NaN is "-nan": an operation without a result yields that
+// NaN on x86-64.
 func AppendNumber(dst []byte, x float64, precision int) []byte {
 	if n := int64(x); float64(n) == x && n > -1e14 && n < 1e14 && (n != 0 || !math.Signbit(x)) {
 		return strconv.AppendInt(dst, n, 10)
@@ -177,7 +179,8 @@ func ToUint64(x float64) uint64 {
 	}
 }
 
-// ReadInteger reads as C's strtoul does: blanks, a sign, which wraps around, and the largest number for one that is too large.
+// ReadInteger reads as C's strtoul does: blanks, a sign, which wraps around, and the largest number for one that is too
+// large.
 func ReadInteger(s string, base int) (float64, bool) {
 	if len(s) > maxNumeral {
 		return 0, false

@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/engine/script/syntax"
 )
 
-// Compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns the weight
-// of the body, and the rest of the budget for compiling.
+// Compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns
+// the weight of the body, and the rest of the budget for compiling.
 func Compile(c *syntax.Chunk, source string, number int, values map[string]lua.LValue, budget int) (function *lua.LFunction, weight, left int, err error) {
 	body, weight, left, err := syntax.Parse(c, source, isBuiltin, budget)
 	if err != nil {

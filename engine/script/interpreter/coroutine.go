@@ -6,8 +6,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// coroutine is a function with a stack of its own, on which the interpreter's Go functions run too: so a script may yield
-// from anywhere.
+// coroutine is a function with a stack of its own, on which the interpreter's Go functions run too: so a script may
+// yield from anywhere.
 type coroutine struct {
 	thread   *lua.LState
 	body     *lua.LFunction

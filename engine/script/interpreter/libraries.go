@@ -6,15 +6,15 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// Builtins are the functions and libraries of all scripts, and the helpers that the tree calls, by name in parentheses: (redis.call),
-// (tonumber), (redis), (concat). Nothing changes them after [Install].
+// Builtins are the functions and libraries of all scripts, and the helpers that the tree calls, by name in parentheses:
+// (redis.call), (tonumber), (redis), (concat). Nothing changes them after [Install].
 var Builtins = map[string]lua.LValue{}
 
 // BasicMeta is the metatable of nil, booleans, numbers, functions and threads, which makes errors.
 var BasicMeta = &lua.LTable{Metatable: lua.LNil}
 
-// The libraries are shared by all runs. A script sees each one through an empty table with a metatable, which lets it read and nothing
-// else.
+// The libraries are shared by all runs. A script sees each one through an empty table with a metatable, which lets it
+// read and nothing else.
 var (
 	readOnly      = map[*lua.LTable]*lua.LTable{}    // the view of a script, and the functions behind it
 	globals       = &lua.LTable{Metatable: lua.LNil} // _G
@@ -35,8 +35,8 @@ type Library struct {
 	Constants map[string]lua.LValue
 }
 
-// Install makes the globals of all scripts, and must be called once, before the first: the language's own functions, the libraries, and
-// helpers for operations that the language does not have.
+// Install makes the globals of all scripts, and must be called once, before the first: the language's own functions,
+// the libraries, and helpers for operations that the language does not have.
 func Install(libraries map[string]Library, helpers map[string]lua.LGFunction) {
 	everything := &lua.LTable{Metatable: lua.LNil}
 	for name, f := range operatorFunctions {

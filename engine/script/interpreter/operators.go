@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/engine/script/ctext"
 )
 
-// The helpers that the tree calls in place of operators. They run as Go functions called by the line that has the operator.
+// The helpers that the tree calls in place of operators. They run as Go functions called by the line that has the
+// operator.
 
 var operatorFunctions = map[string]lua.LGFunction{
 	"(charge)": func(L *lua.LState) int {

@@ -1,8 +1,9 @@
-// Package interpreter runs the scripts that package syntax reads: a run with its budget, its errors and the language's own operators and
-// functions, on gopher-lua. It knows no commands and no replies.
+// Package interpreter runs the scripts that package syntax reads: a run with its budget, its errors and the language's
+// own operators and functions, on gopher-lua. It knows no commands and no replies.
 //
-// A script calls Go functions of gopher-lua's state L. Each one finds the run by [Of], pays first ([Run.Charge]), takes its arguments
-// (CheckTable, OptInt and the like), and pushes its results. L is an argument of most methods since each coroutine has its own.
+// A script calls Go functions of gopher-lua's state L. Each one finds the run by [Of], pays first ([Run.Charge]), takes
+// its arguments (CheckTable, OptInt and the like), and pushes its results. L is an argument of most methods since each
+// coroutine has its own.
 package interpreter
 
 import (

@@ -189,5 +189,6 @@ func nextItem(L *lua.LState) int {
 	return 2
 }
 
-// NewTable makes a table with room for items and fields; gopher-lua makes much room in one that is not made for a number.
+// NewTable makes a table with room for items and fields; gopher-lua makes much room in one that is not made for a
+// number.
 func NewTable(items, fields int) *lua.LTable { return (*lua.LState)(nil).CreateTable(items, fields) }

@@ -1,7 +1,7 @@
 // Package syntax makes of the text of a script the tree that gopher-lua compiles.
 //
-// The lexer cuts the text into tokens. The parser reads them by the grammar of Lua 5.1; scopes tells it which local a name is, and
-// builder makes the trees. It knows which helpers and functions there are by their names alone.
+// The lexer cuts the text into tokens. The parser reads them by the grammar of Lua 5.1; scopes tells it which local a
+// name is, and builder makes the trees. It knows which helpers and functions there are by their names alone.
 package syntax
 
 import (
@@ -19,8 +19,9 @@ type parser struct {
 // maxDepth is the deepest nesting of blocks and expressions.
 const maxDepth = 200
 
-// Parse returns the body of the source as a function of KEYS and ARGV, and fills the chunk. The body refers to each builtin that is
-// known as a variable around it. Its weight, in steps, is not part of it. left is the rest of the budget for compiling.
+// Parse returns the body of the source as a function of KEYS and ARGV, and fills the chunk. The body refers to each
+// builtin that is known as a variable around it. Its weight, in steps, is not part of it. left is the rest of the
+// budget for compiling.
 func Parse(c *Chunk, source string, known func(builtin string) bool, budget int) (body *ast.FunctionExpr, weight, left int, err error) {
 	left = budget
 	var p *parser

@@ -53,7 +53,8 @@ func numberTree(x float64) ast.Expr {
 	return &ast.NumberExpr{Value: strconv.FormatFloat(x, 'g', 17, 64)}
 }
 
-// values are the trees of a list, of which only the last may have several values. With guarded, the number of those is charged.
+// values are the trees of a list, of which only the last may have several values. With guarded, the number of those is
+// charged.
 func (p *builder) values(list []expr, guarded bool) (trees []ast.Expr) {
 	for i, e := range list {
 		switch {
@@ -141,8 +142,8 @@ func (p *builder) assign(target, value expr) ast.Stmt {
 	return &ast.FuncCallStmt{Expr: p.helper("(set)", target.id, target.object, target.key, value.tree)}
 }
 
-// assignLocal sets a local. The interpreter computes some values in the local's own register, and so reads the local too
-// late: those go through another one.
+// assignLocal sets a local. The interpreter computes some values in the local's own register, and so reads the local
+// too late: those go through another one.
 func (p *builder) assignLocal(target ast.Expr, value expr) ast.Stmt {
 	direct := true
 	switch tree := value.tree.(type) {
