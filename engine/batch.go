@@ -17,7 +17,7 @@ type Batch struct {
 }
 
 // Clone returns a batch with copies of keys and arguments, for a decider that needs them after it has returned. Its
-// results, and its Done, are those of b.
+// results and Done are the ones of b.
 func (b *Batch) Clone() *Batch {
 	c := *b
 	c.Ops = make([]Op, len(b.Ops))

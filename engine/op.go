@@ -79,7 +79,7 @@ type Op struct {
 	Options  Option
 	NewKeys  NewKeys      // Restrict: the decision on these keys
 	Instance uint8        // KeepOverflow: the number among the limiters of one prefix and limit, below MaxParts
-	Database uint8        // Command, Script: that of the keys; Flush: with OneDatabase; 0 in a cluster, and in the bytes of opcodec
+	Database uint8        // Command, Script: the database of the keys; Flush: with OneDatabase; 0 in a cluster, and in the bytes of opcodec
 	MaxKey   uint32       // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
 	Key      []byte       // binary, may be empty; only read while the operation is applied; Script: with WriteOnly, see [Op.IsWriteOnly]
 	Limit    limits.Limit // Acquire
@@ -255,7 +255,7 @@ const (
 	AdmitNew    NewKeys = iota // they are kept
 	DenyNew                    // they are refused: [OutOfRoom]
 	AllowNew                   // they are decided as usual, and no state is kept
-	OverflowNew                // those of one prefix share one limiter for each requested limit
+	OverflowNew                // keys of one prefix share one limiter for each requested limit
 )
 
 // Keep is the part of a limit that a request must leave to others: it is granted only if so much remains afterwards. It

@@ -35,7 +35,7 @@ const (
 	UnknownField              // Check: it has a field, named by Result.Reply, that no limit of the policy asks for
 	ReservationDiffers        // Reserve: the id was used with other parameters
 	SettledOtherwise          // Settle: it was settled with other amounts
-	WrongAmounts              // Settle: the number of amounts is not that of the limits; Result.Limit has it
+	WrongAmounts              // Settle: more amounts than limits, or fewer; Result.Limit is the number of limits
 	NotPermitted              // Settle: the key of a limit, named by Result.Reply, matches none of the patterns in Args
 	NotHeld                   // Lend, Return: the holder states more tokens than are set aside for it, Result.Lent
 	NoHome                    // the key's limit has its home elsewhere, which did not answer, and no tokens of it are left here
@@ -43,7 +43,7 @@ const (
 	TooManyMembers            // a fair share has MaxMembers active members, and the request is of another
 	CrossSlot                 // the keys are of several groups of a cluster, see package slot; nothing was taken
 	NotShared                 // AcquireAll, Check: a limit of several groups is of a kind that purses cannot have; nothing was taken
-	KeyChanged                // Expect, and all behind it in its batch: a key has another fingerprint; nothing was done
+	KeyChanged                // Expect, and all after it in its batch: a key has another fingerprint; nothing was done
 	Importing                 // the cluster does not have all of the state yet that it begins with; nothing was taken
 
 	endOfStatuses
@@ -153,7 +153,7 @@ func (res *Result) StillTaken(limit limits.Limit, elapsed int64) int64 {
 	case limits.SlidingWindow:
 		left -= limit.Rate.Period // Reset is the end of the next window
 	case limits.Concurrency:
-		left = limit.Rate.Period - elapsed // Reset is that of all leases
+		left = limit.Rate.Period - elapsed // Reset is the time until all leases have ended
 	default:
 		if elapsed < max(1, res.Wait) {
 			return res.Granted
@@ -210,7 +210,7 @@ func (res *Result) AddDetail(name, text string) {
 	}
 }
 
-// LoansListed are those that a Loans has found, in the order in which they were made.
+// LoansListed are the loans that a Loans has found, in the order in which they were made.
 func (res *Result) LoansListed() (all []LoanOf) {
 	b := res.Reply
 	number := func() uint64 {
@@ -234,7 +234,7 @@ type LoanOf struct {
 	Left   int64 // nanoseconds until they count as spent, 0 if that has no end
 }
 
-// Members are those that a [ListMembers] has found, in the order of their names.
+// Members are the members that a [ListMembers] has found, in the order of their names.
 func (res *Result) Members() (all []Member) {
 	if res.Status != OK {
 		return nil
@@ -250,7 +250,7 @@ func (res *Result) Members() (all []Member) {
 	return all
 }
 
-// Grants are those that a ListLog has found, oldest first.
+// Grants are the grants that a ListLog has found, oldest first.
 func (res *Result) Grants() []Grant {
 	if res.Status != OK {
 		return nil

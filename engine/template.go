@@ -12,7 +12,7 @@ import (
 const Placeholder = "{}"
 
 const (
-	// MaxFields bounds the fields of a check, and those that a policy's limits ask for.
+	// MaxFields bounds the fields of a check, and the fields that a policy's limits ask for.
 	MaxFields = 16
 	// MaxFieldName bounds the bytes of a field's name.
 	MaxFieldName = 64

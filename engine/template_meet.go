@@ -64,7 +64,8 @@ func Meet(a, b []Element) bool {
 	if (len(a)+1)*(len(b)+1) > maxMeetWork {
 		return true
 	}
-	// here[j] is whether the elements of a before the current one and those of b before j can stand for the same bytes.
+	// here[j] is whether the elements of a before the current one and the elements of b before j can stand for the same
+	// bytes.
 	here, next := make([]bool, len(b)+1), make([]bool, len(b)+1)
 	here[0] = true
 	for i := 0; ; i++ {

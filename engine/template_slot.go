@@ -52,7 +52,7 @@ func wholeKey(all []Element) (tag Tag, ok bool) {
 	return Tag{Text: string(text)}, true
 }
 
-// openPlace is the name of a place, counted without that of an id which is known.
+// openPlace is the name of a place, counted without the place of an id which is known.
 func (t *Template) openPlace(number int, hasID bool) string {
 	for i := range t.Places {
 		if name := t.Places[i].Name; name != "" || !hasID {

@@ -6,7 +6,7 @@ import "encoding/binary"
 // and those of them that are reserved: requests with an id have taken them that were not settled.
 type Window struct{ Start, End, Used, Reserved int64 }
 
-// Windows are those that a ListWindows has found: the open one, and the closed ones with usage that are kept, the
+// Windows are the windows that a ListWindows has found: the open one, and the closed ones with usage that are kept, the
 // newest first. Without windows, and before the first request of one that begins with it, the open one is zero but for
 // Used.
 func (res *Result) Windows() (open Window, closed []Window) {

@@ -26,7 +26,7 @@ type sharedLimiters struct {
 	limiters map[sharedName]*sharedLimiter
 	named    int // of them, those with a prefix
 	bytes    int // of their states
-	leases   int // of them, those of concurrency limits
+	leases   int // of them, how many are of concurrency limits
 }
 
 type sharedName struct {
@@ -44,7 +44,7 @@ type sharedLimiter struct {
 const (
 	MaxNamedLimiters   = 256
 	MaxUnnamedLimiters = 64
-	MaxOverflowBytes   = 8 << 20 // of states; only those of sliding logs and leases grow
+	MaxOverflowBytes   = 8 << 20 // of states; only the states of sliding logs and leases grow
 )
 
 // SharedRef is the place of a shared limiter, which is made when it first keeps a state.
@@ -53,8 +53,8 @@ type SharedRef struct {
 	limiter *sharedLimiter // nil if there is none yet
 }
 
-// Ref finds the limiter of a prefix, or that of all the rest, and reports false if there is room for neither. The
-// caller holds mu.
+// Ref finds the limiter of a prefix, or the limiter of all the rest, and reports false if there is room for neither.
+// The caller holds mu.
 func (o *sharedLimiters) Ref(now int64, prefix string, l limits.Limit, instance uint8) (p SharedRef, found bool) {
 	p.name = sharedName{prefix, l, instance}
 	if p.limiter = o.limiters[p.name]; p.limiter != nil {

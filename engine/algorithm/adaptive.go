@@ -22,7 +22,7 @@ const (
 	staleAfter, echoPart = 10, 10
 )
 
-// adaptive is the state of such a bucket, behind its meter:
+// adaptive is the state of an adaptive bucket, after its meter:
 //
 //	offset  size  field
 //	0       16    the meter, under the present rate
@@ -161,7 +161,7 @@ func decideAdaptive(c *Call) (changed bool) {
 	return changed
 }
 
-// countGrant leaves the state after a grant in next, behind the meter.
+// countGrant leaves the state after a grant in next, after the meter.
 func countGrant(c *Call) {
 	if keepsRates(c) {
 		*(*[adaptiveBytes - layout.MeterBytes]byte)(c.Next[layout.MeterBytes:]) = [adaptiveBytes - layout.MeterBytes]byte(c.State[layout.MeterBytes:])

@@ -23,7 +23,7 @@ type Row struct {
 	Unreserve func(c *Call, mark int64) // settle: give tokens back to the part of a mark, or to Op.Who, in next or in place; nil if refund does
 
 	Wraps  bool                                                        // its state is another one with loans and closed windows
-	Charge func(state []byte, l *limits.Limit, at int64, tokens int64) // of an algorithm with loans: take tokens at a time, in place, also those that are not available
+	Charge func(state []byte, l *limits.Limit, at int64, tokens int64) // of an algorithm with loans: take tokens at a time, in place, also tokens that are not available
 
 	Plain func(state []byte, now int64) []byte // of varying size: a copy of its contents, independent of the layout in memory
 

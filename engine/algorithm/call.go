@@ -101,7 +101,7 @@ type classScan struct {
 	after    layout.Meter // of its ceiling once the request is decided
 	Free     int64        // whole tokens left of it
 	Own      int64        // the capacity assured to itself, if it is registered
-	Children int64        // the sum of those of its registered children, the one that asks included
+	Children int64        // the sum of the capacities of its registered children, the one that asks included
 
 	isAsked bool         // it is the class that asks, not an ancestor
 	Assured limits.Limit // its assured rate; Capacity 0 for none
@@ -124,7 +124,7 @@ type classScan struct {
 	Changes bool // the registration, or the assured rate
 }
 
-// classHash is the first half of the SHA-256 of a key. A node keeps that of its key, so that it is computed once.
+// classHash is the first half of the SHA-256 of a key. A node keeps the hash of its key, so that it is computed once.
 type classHash [16]byte
 
 // leaseScan summarises the leases that have not ended.
@@ -198,7 +198,7 @@ func (c *Call) PriorAt() int64 {
 	return c.Now
 }
 
-// Mark is that of the window of a grant, 0 for a limit that granted nothing: it has no new state.
+// Mark is the mark of the window of a grant, 0 for a limit that granted nothing: it has no new state.
 func (c *Call) Mark() int64 {
 	if alg := &Table[c.Limit.Algorithm]; alg.Mark != nil && c.Result.Granted > 0 {
 		return alg.Mark(c)

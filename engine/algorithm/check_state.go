@@ -29,7 +29,7 @@ func CheckState(l *limits.Limit, text []byte, room *[MaxState]byte) ([]byte, err
 		return room[:alg.Bytes], nil
 	}
 	var head [layout.VariableHead]byte
-	copy(head[:], text) // it may end before: behind the size, an empty string has zeros only
+	copy(head[:], text) // it may end before: after the size, an empty string has zeros only
 	size := binary.LittleEndian.Uint32(head[:])
 	if int64(size) < int64(max(layout.VariableHead, len(text))) || size > engine.MaxVariableState || size%engine.RecordAlign != 0 {
 		return nil, ErrState

@@ -23,7 +23,7 @@ import (
 //	64      8     end of the registration as a class, nanoseconds since the Unix epoch
 //	72      8     sum of the capacities of its children
 //	80      8     the first end among its children
-//	88      8     the last end, its own and those that children ever had
+//	88      8     the last end, of its own registration and of any child's so far
 //	96      16    the first half of the SHA-256 of the key
 //	112     32·n  the children, in order of their hashes: that half of the SHA-256 of the key; capacity; end
 //

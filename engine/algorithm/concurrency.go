@@ -33,14 +33,14 @@ func (l Leases) setUsed(n int)    { layout.StoreSize(l[4:], n) }
 func (l Leases) last() int64      { return int64(binary.LittleEndian.Uint64(l[8:])) }
 func (l Leases) setLast(at int64) { binary.LittleEndian.PutUint64(l[8:], uint64(at)) }
 
-// at returns the lease at an offset and the offset behind it.
+// at returns the lease at an offset and the offset after it.
 func (l Leases) at(offset int) (end int64, holder []byte, next int) {
 	end = int64(binary.LittleEndian.Uint64(l[offset:]))
 	next = offset + LeaseHead + int(binary.LittleEndian.Uint16(l[offset+8:]))
 	return end, l[offset+LeaseHead : next], next
 }
 
-// put writes a lease at an offset and returns the offset behind it.
+// put writes a lease at an offset and returns the offset after it.
 func (l Leases) put(offset int, end int64, holder []byte) int {
 	binary.LittleEndian.PutUint64(l[offset:], uint64(end))
 	binary.LittleEndian.PutUint16(l[offset+8:], uint16(len(holder)))
@@ -261,7 +261,7 @@ func usedOfLeases(state []byte, _ *limits.Limit, now int64) (held int64) {
 	return held
 }
 
-// plainLeases lists the leases that have not ended, behind whether the limiter has warned.
+// plainLeases lists the leases that have not ended, after a byte that says whether the limiter has warned.
 func plainLeases(state []byte, now int64) (plain []byte) {
 	l := Leases(state)
 	if l[leasesWarnedAt]&layout.WarnedBit != 0 {

@@ -240,7 +240,7 @@ func (s *shareScan) bringUp(c *Call, p layout.SharePool) {
 	p.ShareRefill(s.drained, max(c.Now, p.SharedTo()), s.virtual, s.restTicks, s.restUnits)
 }
 
-// unreserveShare gives tokens of a reservation back, in place: at most those that the member still has.
+// unreserveShare gives tokens of a reservation back, in place: at most as many as the member still has.
 func unreserveShare(c *Call, _ int64) {
 	s, p := scanShares(c), layout.SharePool(c.State)
 	rate := c.Limit.Rate

@@ -15,7 +15,7 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 	}
 	c.Limit = c.Prev
 	var taken int64      // by requests that wait
-	var left, back int64 // of its tokens, those that the holder keeps, and those that it gives back
+	var left, back int64 // of its tokens, how many the holder keeps, and how many it gives back
 	switch {
 	case op.Verb == engine.Void:
 		if held.Tokens == 0 || op.Options&engine.Force == 0 {

@@ -62,7 +62,7 @@ func decideMeter(c *Call) (changed bool) {
 	return granted > 0
 }
 
-// reachWithLoans is the ticks that may be taken in all, those of holders among them.
+// reachWithLoans is the ticks that may be taken in all, the tokens of holders included.
 func reachWithLoans(c *Call, ahead uint128.Int) uint128.Int {
 	return uint128.Product(uint64(max(0, c.grantable()+c.Lent)), uint64(c.Limit.Rate.Period)).Plus(ahead)
 }

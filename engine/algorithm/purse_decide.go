@@ -40,7 +40,7 @@ func PreparePurse(p *purse.Purse, c *Call) (changed bool) {
 	if p.Number == 0 {
 		p.UsedAt = c.Now
 	}
-	number := max(p.Number+1, p.Previous+1, uint64(max(1, c.Now))) // above those of an earlier purse of the key
+	number := max(p.Number+1, p.Previous+1, uint64(max(1, c.Now))) // above the numbers of an earlier purse of the key
 	p.Prepare(number, c.Op.Options&engine.Cancel != 0)
 	return true
 }

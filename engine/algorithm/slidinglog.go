@@ -171,7 +171,7 @@ func writeLog(c *Call, state []byte) {
 	}
 }
 
-// timeOfGrant is the time that writeLog counts a grant at: that of the newest entry if the clock went back.
+// timeOfGrant is the time that writeLog counts a grant at: the time of the newest entry if the clock went back.
 func timeOfGrant(c *Call) int64 {
 	g := logOf(c)
 	if n := g.len(); n > 0 {
@@ -180,7 +180,7 @@ func timeOfGrant(c *Call) int64 {
 	return c.Now
 }
 
-// stretch gives a ring more room. Entries that had wrapped to the front move behind the rest. There is room for them,
+// stretch gives a ring more room. Entries that had wrapped to the front move to the end. There is room for them,
 // because a ring at least doubles or has not wrapped.
 func (g SlidingLog) stretch(room int) {
 	old := g.room()

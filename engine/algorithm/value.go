@@ -17,7 +17,7 @@ import (
 //	0       4     size of the state
 //	4       4     length of the data
 //	8       8     ExpiresAt
-//	16      n     data; zeros behind it
+//	16      n     data; zeros after it
 const valueHead = 16
 
 func valueKind(valid func(data []byte) bool) Row {

@@ -6,8 +6,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// unwrap fills c from a state that wraps that of a limiter. Loans whose time is over are charged at their ends, and a
-// window that is over is closed.
+// unwrap fills c from a state that wraps the state of a limiter. Loans whose time is over are charged at their ends,
+// and a window that is over is closed.
 func (c *Call) unwrap(limit *limits.Limit, state []byte) {
 	if c.Loans == nil {
 		c.Loans = new(layout.Loans)

@@ -182,7 +182,7 @@ func (f From) valid(unit Unit) bool {
 	return day <= daysOf(month)
 }
 
-// hour is that of the beginning; quarters and years begin at midnight.
+// hour is the hour of the beginning; quarters and years begin at midnight.
 func (f From) hour(unit Unit) int {
 	switch unit {
 	case Day:
@@ -193,7 +193,7 @@ func (f From) hour(unit Unit) int {
 	return 0
 }
 
-// minute is that of the beginning.
+// minute is the minute of the beginning.
 func (f From) minute(unit Unit) int {
 	if unit > Month {
 		return 0
@@ -201,10 +201,10 @@ func (f From) minute(unit Unit) int {
 	return int(f / perMinute)
 }
 
-// weekday is that of a week's beginning as package time counts it, from Sunday on.
+// weekday is the day on which a week begins, as package time counts it, from Sunday on.
 func (f From) weekday() int { return (int(f%perHour) + 1) % len(weekdays) }
 
-// date is that of the beginning of a unit made of months. For a month, any will do: it is January.
+// date is the day on which a unit made of months begins. For a month, any will do: it is January.
 func (f From) date(unit Unit) (month, day int) {
 	switch {
 	case f == 0:

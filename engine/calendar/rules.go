@@ -68,7 +68,7 @@ func (r *rules) at(seconds int64) span {
 	return r.yearly.at(seconds, r.spans[low])
 }
 
-// at is the span that holds a time in or behind the last span of the table.
+// at is the span that holds a time in or after the last span of the table.
 func (y *yearly) at(seconds int64, last span) span {
 	s, next := last, 0
 	for year := time.Unix(seconds, 0).UTC().Year() - 1; ; year++ {

@@ -97,7 +97,7 @@ func (f From) clock(unit Unit) time.Duration {
 	return time.Duration(f.hour(unit))*time.Hour + time.Duration(f.minute(unit))*time.Minute
 }
 
-// after is the beginning of the window behind the one that begins then.
+// after is the beginning of the window after the one that begins then.
 func (f From) after(unit Unit, begin time.Time) time.Time {
 	switch unit {
 	case Day:

@@ -13,8 +13,8 @@ import (
 type Zone uint16
 
 // The table has a line for each zone: its name, its first offset from UTC in seconds, and the times at which the offset
-// changed, each with the new one behind a colon. A zone with two changes each year has their rule at the end, which
-// holds behind the last change.
+// changed, each with the new one after a colon. A zone with two changes each year has their rule at the end, which
+// holds after the last change.
 //
 //go:embed zones.txt
 var zonesText string

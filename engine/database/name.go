@@ -1,6 +1,6 @@
 package database
 
-// mark begins the names of keys outside of database 0, and of those in it that begin so themselves: behind it are the
+// mark begins the names of keys outside of database 0, and of those in it that begin so themselves: after it come the
 // number of the database, a byte, and the key. No text in UTF-8 begins so.
 const mark = "\xffdb"
 

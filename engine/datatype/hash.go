@@ -98,7 +98,7 @@ func (h Hash) places(words [][]byte, step int) (fields *index, places []int) {
 	return fields, places
 }
 
-// Set sets fields, given each before its value, and counts those that are new. It changes h.
+// Set sets fields, given each before its value, and counts the new ones. It changes h.
 func (h Hash) Set(pairs [][]byte) (_ Hash, added int) {
 	n, s := len(pairs)/2, sequence(h)
 	if !h.areFew(n) {
@@ -134,7 +134,7 @@ func (h Hash) setMany(pairs [][]byte) (_ Hash, added int) {
 	return Hash(sequence(nil).splice(0, 0, all)), len(all)/2 - n
 }
 
-// Delete removes fields and counts those that there were. It changes h.
+// Delete removes fields and counts how many there were. It changes h.
 func (h Hash) Delete(fields [][]byte) (_ Hash, deleted int) {
 	if !h.areFew(len(fields)) {
 		return h.deleteMany(fields)

@@ -43,7 +43,7 @@ func ScoresOf(base SortedSet, words [][]byte, step int) *Scores {
 	return t
 }
 
-// place is the place of a member among those that may change.
+// place is the place of a member among the members that may change.
 func (t *Scores) place(member []byte) int {
 	i, added := t.places.add(member)
 	if added {

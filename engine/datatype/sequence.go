@@ -28,7 +28,7 @@ func (s sequence) count() int {
 	return int(binary.LittleEndian.Uint32(s))
 }
 
-// end is the end of string i; that of string -1 is the start of the first.
+// end is the end of string i; the end of string -1 is the start of the first.
 func (s sequence) end(i int) int {
 	if i < 0 {
 		return 0

@@ -51,7 +51,7 @@ func (s Set) find(member []byte) (i int, found bool) {
 // FewMembers is the number of members that are added or removed one by one. With more, all members are copied once.
 const FewMembers = 4
 
-// Add adds members and counts those that are new. It changes s.
+// Add adds members and counts the new ones. It changes s.
 func (s Set) Add(members [][]byte) (_ Set, added int) {
 	before := s.Len()
 	if len(members) > FewMembers {
@@ -66,7 +66,7 @@ func (s Set) Add(members [][]byte) (_ Set, added int) {
 	return s, s.Len() - before
 }
 
-// Remove removes members and counts those that there were. It changes s.
+// Remove removes members and counts how many there were. It changes s.
 func (s Set) Remove(members [][]byte) (_ Set, removed int) {
 	before := s.Len()
 	if len(members) > FewMembers {

@@ -50,7 +50,7 @@ func (s SortedSet) hash(i int) uint32 {
 	return binary.LittleEndian.Uint32(s[sortedSetHead+i*scoredSize+8:])
 }
 
-// end is the end of a member's bytes; that of the member before the first is 0.
+// end is the end of a member's bytes; the end before the first member is 0.
 func (s SortedSet) end(i int) int {
 	if i < 0 {
 		return 0
@@ -95,8 +95,8 @@ func (s SortedSet) Insert(member []byte, score float64) SortedSet {
 	record, start := sortedSetHead+at*scoredSize, sortedSetHead+n*scoredSize+s.end(at-1)
 	length := len(s)
 	s = slices.Grow(s, scoredSize+len(member))[:length+scoredSize+len(member)]
-	copy(s[start+scoredSize+len(member):], s[start:length]) // the members behind
-	copy(s[record+scoredSize:], s[record:start])            // the records behind, and the members in front
+	copy(s[start+scoredSize+len(member):], s[start:length]) // the members after it
+	copy(s[record+scoredSize:], s[record:start])            // the records after it, and the members before it
 	copy(s[start+scoredSize:], member)
 	binary.LittleEndian.PutUint32(s, uint32(n+1))
 	s.put(at, score, hashOf(member), s.end(at-1)+len(member))

@@ -116,8 +116,8 @@ func (a *arena) set(number int, block []byte) {
 	}
 }
 
-// replace puts another block, which takes no more numbers, in place of that of a segment, and returns the old one. With
-// nil the numbers become free.
+// replace puts another block, which takes no more numbers, in place of the block of a segment, and returns the old one.
+// With nil the numbers become free.
 func (a *arena) replace(number int, block []byte) (old []byte) {
 	old = a.segments[number].bytes
 	clear(a.segments[number : number+numbers(len(old))])

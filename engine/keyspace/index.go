@@ -114,7 +114,7 @@ func (x *index) append(slots []uint64) bool {
 	return true
 }
 
-// remove empties the slot at a position and moves the run behind it up.
+// remove empties the slot at a position and moves the run after it up.
 func (x *index) remove(at uint64) {
 	next := at + 1
 	for x.slots[next] != 0 && x.home(slotTag(x.slots[next])) < next {

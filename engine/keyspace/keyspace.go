@@ -76,7 +76,7 @@ func (s *Keyspace) Init(o Config) {
 	s.loads.New = func() any { return new(loading) }
 }
 
-// JournalNotes are the notes that [Keyspace.TakeChanges] reads, for those who note changes that are not of a key.
+// JournalNotes are the notes that [Keyspace.TakeChanges] reads, for changes that are not of a key.
 func (s *Keyspace) JournalNotes() *Changes { return &s.changes }
 
 // Close gives the store's memory back to the system. The store must not be used afterwards.

@@ -10,7 +10,7 @@ import (
 
 // A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most
 // [limits.Limit.LeaderAllowance]. Before the next operation on the key goes through the log, a Carry hands them over.
-// Op.PriorAt stands for those that were not handed over: a later leader cannot know how many there were.
+// Op.PriorAt stands for the tokens that were not handed over: a later leader cannot know how many there were.
 
 // carry makes a limiter that begins with tokens taken before, unless the key has one.
 func (s *Shard) carry(c *algorithm.Call, tag uint32, p Place) {
@@ -46,7 +46,7 @@ func (s *Keyspace) admits(now int64, hash uint64, key []byte) (isNew, admitted b
 
 // TakeAllowance carries out an Acquire in taken, the keys of a store made by Store.Beside, if s admits the key as a new
 // one at logTime, and the Acquire can be granted and leaves all but the leader's allowance of the limit untouched.
-// Otherwise it changes nothing, res has no meaning, and it returns false. hash is that of the key.
+// Otherwise it changes nothing, res has no meaning, and it returns false. hash is the hash of the key.
 func (s *Keyspace) TakeAllowance(taken *Keyspace, hash uint64, logTime, now, priorAt int64, op *engine.Op, res *engine.Result) (done bool) {
 	c := taken.Calls.Get().(*algorithm.Call)
 	defer taken.Calls.Put(c)

@@ -16,7 +16,7 @@ import (
 // against the store's bound, so that no decision depends on whether a copy is being made.
 //
 // [Snapshot.Release] must always be called. Scan and Release are for one goroutine at a time, which may be
-// another than those that use the store.
+// another than the goroutines that use the store.
 type Snapshot struct {
 	keys     *Keyspace
 	count    int           // of keys
@@ -124,7 +124,7 @@ func (f *Snapshot) pass(s *Shard, from uint64) (to uint64) {
 	return end
 }
 
-// show visits the record at the front of b if it holds information at now, and returns the bytes behind it.
+// show visits the record at the front of b if it holds information at now, and returns the bytes after it.
 func (t *table) show(b []byte, now int64, visit func(Entry)) (rest []byte) {
 	r := record(b)
 	if !t.expired(r, now) {

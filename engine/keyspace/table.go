@@ -17,7 +17,7 @@ type table struct {
 	index    index
 	arena    arena
 	Moves    uint32 // counts what may have moved records, or their slots
-	phase    uint32 // the phaseBit of every record except those that snapshot has not visited yet
+	phase    uint32 // the phaseBit of every record except the records that snapshot has not visited yet
 	limits   *limitset.Table
 	snapshot *Snapshot // that has not visited this table yet
 	notes

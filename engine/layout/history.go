@@ -26,7 +26,7 @@ type History struct {
 //	0       8     start, nanoseconds since the Unix epoch
 //	8       8     end
 //	16      8     tokens used, 1 or more
-//	24      8     of them those that are reserved still
+//	24      8     of them, how many are still reserved
 type ClosedWindow struct{ Start, End, Used, Reserved int64 }
 
 const (

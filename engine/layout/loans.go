@@ -19,10 +19,10 @@ type Loan struct {
 	Until  int64  // it counts as spent from then on; 0 for no end
 }
 
-// Loans are those of one limiter.
+// Loans are the loans of one limiter.
 type Loans struct{ All []Loan }
 
-// A state that wraps that of a limiter:
+// A state that wraps the state of a limiter:
 //
 //	offset  size  field
 //	0       4     size of the state in bytes

@@ -8,9 +8,9 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// SharePool is the state of a fair share: the meter of the whole pool, and its active members, which are those that
-// have taken tokens that the refill has not given back to them yet. It counts what a member has taken in units of 2^-20
-// tokens.
+// SharePool is the state of a fair share: the meter of the whole pool, and its active members, which are the members
+// that have taken tokens that the refill has not given back to them yet. It counts what a member has taken in units of
+// 2^-20 tokens.
 //
 //	offset  size  field
 //	0       4     size of the state in bytes

@@ -124,7 +124,7 @@ func Algorithms() (all []Algorithm) {
 	return all
 }
 
-// Known reports whether the number is that of an algorithm of this version, or [NoAlgorithm].
+// Known reports whether this version has an algorithm of the number, or the number is [NoAlgorithm].
 func (a Algorithm) Known() bool { return int(a) < len(propertiesOf) }
 
 // Keeps reports whether Op.Keep in package engine applies to the algorithm.
@@ -198,7 +198,8 @@ func leaseParams(l *Limit) []Param {
 // must count from the moment that it is spent, or where a holder has a place or a name.
 func (a Algorithm) CanBeLent() bool { return propertiesOf[a].lent != NoAlgorithm }
 
-// Base is the algorithm itself, or that of a limiter with loans or closed windows, or that at home of a purse.
+// Base is the algorithm itself; for a limiter with loans or closed windows, the algorithm of the limiter; for a purse,
+// the algorithm at home.
 func (a Algorithm) Base() Algorithm {
 	row := &propertiesOf[a]
 	switch {

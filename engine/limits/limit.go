@@ -63,7 +63,7 @@ const (
 
 // Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, Least
 // where the algorithm has one, the zone and beginning of the Anchor, if it is not zero, as varints; the History and
-// Warn, those that are not zero, in a byte each.
+// Warn, each in a byte unless it is zero.
 func (l *Limit) Append(b []byte) []byte {
 	span, hasAnchor := byte(l.Span), l.Anchor != calendar.Anchor{}
 	if hasAnchor {

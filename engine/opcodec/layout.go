@@ -32,7 +32,7 @@ import (
 //	varint  number of parts; each is an operation again, with the fields that parts have
 //
 // Parts of an AcquireAll share its options and its longest wait; FixedCost alone is their own. Where a policy is only
-// looked for, a name longer than any can have is cut off behind MaxPolicyName+1 bytes: there is still none of that
+// looked for, a name longer than any can have is cut off after MaxPolicyName+1 bytes: there is still none of that
 // name.
 const (
 	verbMask     = 0x0f
@@ -54,7 +54,7 @@ const (
 var ErrInvalid = errors.New("not an operation that this version knows")
 
 // opFields says which fields an operation has in its bytes. A field that is left out where it has its usual value has
-// the bit of its flag: bits 0 to 7 are those of the head, 8 to 15 those of the options.
+// the bit of its flag: bits 0 to 7 are the flags of the head, 8 to 15 the flags of the options.
 type opFields uint32
 
 const (
@@ -92,7 +92,7 @@ func (f opFields) with(options byte) opFields {
 	return f
 }
 
-// of returns the fields without those that an operation leaves out.
+// of returns the fields without the ones that an operation leaves out.
 func (f opFields) of(op *engine.Op) opFields {
 	if op.Tokens == usualTokens {
 		f &^= fieldTokens
@@ -125,8 +125,8 @@ func (f opFields) of(op *engine.Op) opFields {
 type opLayout struct {
 	fields, parts opFields
 	options       byte                     // bits of Op.OptionBits that may be set
-	partOptions   byte                     // those that a part may have alone
-	check         func(op *engine.Op) bool // reports whether the operation is in its ranges, beyond those of [inRange]; nil if there are no others
+	partOptions   byte                     // options that only a part may have
+	check         func(op *engine.Op) bool // reports whether the operation is in its ranges, beyond the ranges of [inRange]; nil if there are no others
 }
 
 // takesArgs reports whether the bytes of an operation have arguments.
@@ -134,7 +134,7 @@ func (l *opLayout) takesArgs(op *engine.Op) bool {
 	return l.fields&fieldArgs != 0 || op.Verb == engine.Check && op.Options&engine.NamedFields != 0 || op.Verb == engine.Settle && op.Options&engine.DeclaredOnly != 0
 }
 
-// The fields of the parts of a request, and of those of a policy.
+// The fields of the parts of a request, and of the parts of a policy.
 const (
 	partFields       = fieldKey | fieldLimit | fieldWho | fieldTokens | fieldKeep | fieldPrior | fieldWeight
 	policyPartFields = fieldKey | fieldLimit | fieldWho | fieldCost | fieldKeep | fieldWeight

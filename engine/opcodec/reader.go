@@ -121,7 +121,7 @@ func (r *Reader) readHead(op *engine.Op) (head byte) {
 	return head
 }
 
-// readFields reads an operation behind its verb. options are those that it may have.
+// readFields reads an operation after its verb. options are the options that it may have.
 func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options byte) bool {
 	flags := opFields(head)
 	var bits byte // of the options, without flags

@@ -105,7 +105,7 @@ func appendRest(b []byte, res *engine.Result, flags byte) []byte {
 	return b
 }
 
-// ReadResult reads a result that [AppendResult] wrote and returns the bytes behind it, or [ErrInvalid]. It uses
+// ReadResult reads a result that [AppendResult] wrote and returns the bytes after it, or [ErrInvalid]. It uses
 // res.Parts again where there is room; nothing in res refers to b.
 func ReadResult(b []byte, res *engine.Result) (rest []byte, err error) {
 	in := readerOf(b)

@@ -21,7 +21,7 @@ const (
 type Policies struct {
 	mu        sync.RWMutex
 	byName    map[string]*policy
-	checks    map[string]*checkCounts // by the names of policies, also of those that are not there yet, or no longer
+	checks    map[string]*checkCounts // by the names of policies, also of policies that are not there yet, or no longer
 	overrides int
 
 	notes       *keyspace.Changes

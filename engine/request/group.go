@@ -35,7 +35,7 @@ type group struct {
 	idResult    engine.Result
 	text        []byte // room for its state, and its parameters
 	touched     uint64
-	sought      bool // the memory of its keys was touched together with that of other requests
+	sought      bool // the memory of its keys was touched together with the memory of other requests
 	settlements []settlement
 }
 

@@ -44,7 +44,7 @@ func (g *group) keep(now int64, parts []engine.Op) bool {
 	return true
 }
 
-// reserve makes room in a shard for those of the first parts that it holds, and for a reservation.
+// reserve makes room in a shard for the first parts, as far as their keys are in it, and for a reservation.
 func (g *group) reserve(now int64, first int, sh *keyspace.Shard) bool {
 	entries, bytes := 0, 0
 	for i := range first {

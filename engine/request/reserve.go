@@ -65,7 +65,7 @@ func (r *Runner) repeatCheck(g *group, now int64, op *engine.Op, res *engine.Res
 	return true
 }
 
-// reserves reports whether a key is that of a reservation, perhaps an expired one.
+// reserves reports whether a key holds a reservation, perhaps an expired one.
 func (r *Runner) reserves(key []byte) bool {
 	sh, tag := r.keys.Locate(key)
 	sh.Lock()
@@ -73,7 +73,7 @@ func (r *Runner) reserves(key []byte) bool {
 	return reservationAt(sh, tag, key) != nil
 }
 
-// fingerprintOf is that of a request's parameters as its caller stated them, a policy by its name.
+// fingerprintOf is the fingerprint of a request's parameters as its caller stated them, a policy by its name.
 func (g *group) fingerprintOf(reserve *engine.Op) uint64 {
 	g.text = reservation.AppendRequest(g.text[:0], &reserve.Parts[0])
 	g.text = binary.AppendUvarint(g.text, uint64(reserve.MaxWait))

@@ -67,7 +67,7 @@ func (g *group) repeatSettlement(now int64, count int, res *engine.Result) (done
 	return true
 }
 
-// carryOut takes the missing tokens, from all limits or from none, and then gives back those that were not used.
+// carryOut takes the missing tokens, from all limits or from none, and then gives back the tokens that were not used.
 func (g *group) carryOut(now int64, count int, priorAt int64, res *engine.Result) {
 	for i := range count {
 		p, limit := &g.settlements[i], g.presentLimit(now, i)

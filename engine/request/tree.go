@@ -15,16 +15,17 @@ import (
 //
 // In an AcquireAll, a part with an assured rate in Who is a class under its ceiling, and the nodes that follow are its
 // ancestors up to the root. Each part is a token bucket; a grant takes its tokens from all of them. Other limits may
-// stand before and behind.
+// stand before and after them.
 //
 //   - Assured: every bucket on the way has the tokens, and so has the class's assured bucket, which they are taken from too.
 //   - Borrowed: every ancestor has them beyond the assured capacities of its registered children, and the class's ceiling beyond
-//     those of the class's children.
+//     the capacities of the class's children.
 //
-// Let F be the tokens left of an ancestor and A those of the assured buckets below it. A class that registers begins
-// with no more than what F exceeds the others' capacities by; so F ≥ ΣA holds from then on while the sums of the
-// capacities and of the rates fit the ancestor's: borrowing leaves F at least at the sum of the capacities, an assured
-// grant takes from both sides, and F refills at least as fast until it is full. So assured tokens are always there.
+// Let F be the tokens left of an ancestor, and A the tokens left of the assured buckets below it. A class that
+// registers begins with no more than what F exceeds the others' capacities by; so F ≥ ΣA holds from then on while the
+// sums of the capacities and of the rates fit the ancestor's: borrowing leaves F at least at the sum of the capacities,
+// an assured grant takes from both sides, and F refills at least as fast until it is full. So assured tokens are always
+// there.
 
 // askTree has the tree of classes decide whose nodes are the parts from first to end. The result of its class has the
 // answer.

@@ -7,7 +7,7 @@ type View struct {
 	Granted int64
 	Settled bool
 	Ends    int64       // nanoseconds since the Unix epoch
-	Parts   []engine.Op // the limits, with keys and holders; Tokens are those that they are charged
+	Parts   []engine.Op // the limits, with keys and holders; Tokens are what each is charged
 }
 
 // View returns the contents of the state.

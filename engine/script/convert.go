@@ -18,7 +18,7 @@ type converter struct {
 	isError bool // the reply itself is an error
 }
 
-// line returns the rest of the current line and steps behind it.
+// line returns the rest of the current line and steps past it.
 func (c *converter) line() []byte {
 	end := bytes.IndexByte(c.reply, '\r')
 	if end < 0 || end+2 > len(c.reply) {

@@ -1,5 +1,5 @@
 // Package scriptcache keeps the bodies of scripts by their digests, so that clients can call a script without sending
-// it. Bodies that were loaded stay; those that were only called give way to newer ones.
+// it. Bodies that were loaded stay; bodies that were only called give way to newer ones.
 package scriptcache
 
 import (
@@ -35,9 +35,9 @@ func Digest(body []byte) string {
 type Cache struct {
 	mu       sync.RWMutex
 	byDigest map[string]script
-	called   []string // digests of those that were not loaded, the oldest first
+	called   []string // digests of the scripts that were not loaded, the oldest first
 
-	bytes, loadedBytes int // of the bodies, and of those that were loaded
+	bytes, loadedBytes int // of the bodies, and of the loaded ones
 }
 
 type script struct {

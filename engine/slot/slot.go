@@ -20,7 +20,7 @@ func Of(key []byte) int {
 // GroupOf is the group, 1 to groups, that has a slot. Each has a range of slots, and none ever moves to another.
 func GroupOf(slot, groups int) int { return 1 + slot*groups/Count }
 
-// First is the first slot of a group; that of the next group is the first which is not its own.
+// First is the first slot of a group; the first slot of the next group is the first which is not its own.
 func First(group, groups int) int { return ((group-1)*Count + groups - 1) / groups }
 
 // crc16 is the CRC with the polynomial x^16 + x^12 + x^5 + 1, most significant bit first, starting from 0.

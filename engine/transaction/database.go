@@ -13,10 +13,10 @@ type selected struct {
 	op     engine.Op // on such a name
 }
 
-// Database is the number of the database: at first that of the operation.
+// Database is the number of the database: at first the one that the operation names.
 func (s *selected) Database() uint8 { return s.number }
 
-// Select has the transaction go on in another database.
+// Select makes the transaction go on in another database.
 func (s *selected) Select(number uint8) { s.number = number }
 
 // nameOf is the name of a key, until the next call.

@@ -97,7 +97,7 @@ func (t *Tx) acquire(c *algorithm.Call) {
 	t.keepLimiter(c, state)
 }
 
-// keepLimiter makes a state that of the call's key, which is gone if that holds no information. Loans stay as they are.
+// keepLimiter gives the call's key a state. The key is gone if the state holds no information. Loans stay as they are.
 func (t *Tx) keepLimiter(c *algorithm.Call, state []byte) {
 	if c.Limit.Warn != 0 && c.Warns(state, c.Rearms()) {
 		w := c.Warning(state)

@@ -20,7 +20,7 @@ type Commands interface {
 	ReadsAll(op *engine.Op, held int) bool
 }
 
-// Runner has commands carried out on the keys of a keyspace. Any goroutine may call its methods. Create one with [New].
+// Runner carries out commands on the keys of a keyspace. Any goroutine may call its methods. Create one with [New].
 type Runner struct {
 	keys    *keyspace.Keyspace
 	scripts *scriptcache.Cache

@@ -35,7 +35,7 @@ type Tx struct {
 	draws    uint64      // see Draw
 	scripts  []engine.Op // on scripts, to be applied when the transaction ends
 
-	warnings       []engine.Warning // for those who are to be warned when the transaction is kept
+	warnings       []engine.Warning // to be sent when the transaction is kept
 	published      []message
 	publishedBytes int
 }
@@ -73,7 +73,7 @@ func (t *Tx) Draw() uint64 {
 	return t.draws
 }
 
-// Spend adds to the work of the transaction: that of a command beyond the copying of values.
+// Spend adds to the work of the transaction what a command takes beyond the copying of values.
 func (t *Tx) Spend(work int) { t.work += work }
 
 // Get returns the value of a key, and false if it does not exist or has expired. Its data is valid until the next
@@ -144,7 +144,7 @@ func (t *Tx) limiter(limit limits.Limit, state []byte) engine.Value {
 	return engine.Value{Kind: engine.KindOf(limit.Algorithm), ExpiresAt: t.now + t.result.Reset}
 }
 
-// transactions are those that are not under way, which all runners share.
+// transactions are the rooms of transactions that are not under way, which all runners share.
 var transactions = sync.Pool{New: func() any { return new(Tx) }}
 
 // lookOp is the operation of a look at a limiter.

@@ -16,7 +16,7 @@ import (
 //
 // Reading an id takes no lock: the caller holds the lock of the entry's shard, and the entry keeps its limit in use.
 type Table struct {
-	used      *atomic.Int64                         // bytes, of which those of the table are a part
+	used      *atomic.Int64                         // bytes, of which the bytes of the table are a part
 	heldBytes *atomic.Int64                         // for a snapshot, which are not in used
 	chunks    atomic.Pointer[[]*[chunkLimits]entry] // grows by a longer copy
 
@@ -25,7 +25,7 @@ type Table struct {
 	free []uint32
 	next uint32
 
-	snapshotBelow uint32   // ids that a Snapshot may name; those of them that are freed are held back
+	snapshotBelow uint32   // ids that a Snapshot may name; such ids are held back when they are freed
 	held          []uint32 // until it is released
 }
 
@@ -40,8 +40,8 @@ const (
 	limitBytes = 128
 )
 
-// New returns an empty table. It adds its bytes to used, and takes off those that a snapshot holds, which it adds to
-// heldBytes.
+// New returns an empty table. It adds its bytes to used, and takes off the bytes that a snapshot holds, which it adds
+// to heldBytes.
 func New(used, heldBytes *atomic.Int64) *Table {
 	t := &Table{used: used, heldBytes: heldBytes, ids: map[limits.Limit]uint32{}}
 	t.chunks.Store(new([]*[chunkLimits]entry))

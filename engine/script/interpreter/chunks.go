@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/script/syntax"
 )
 
-// chunks are the sources that a run compiled, by number: the script, and those that it loads.
+// chunks are the sources that a run compiled, by number: the script, and the sources that it loads.
 type chunks []*syntax.Chunk
 
 // native turns a message of gopher-lua, "chunk:node: text", into Lua's.

@@ -20,7 +20,7 @@ type coroutine struct {
 	finished bool
 }
 
-// coroutines are those of a run.
+// coroutines are the coroutines of a run.
 type coroutines struct {
 	alive   map[*lua.LState]*coroutine
 	current *coroutine

@@ -149,7 +149,7 @@ type unpacker struct {
 	data string
 }
 
-// unpackValues returns up to limit values from an offset, behind the offset of the rest; or all, for a limit of -1.
+// unpackValues returns up to limit values from an offset, after the offset of the rest; or all, for a limit of -1.
 func unpackValues(L *lua.LState, limit, offset int) int {
 	r := interpreter.Of(L)
 	data := r.CheckString(L, 1)

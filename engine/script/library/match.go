@@ -111,7 +111,7 @@ func (m *matcher) sign(p int) byte {
 	return 0
 }
 
-// repeated matches the class from p to end as often as the sign behind it says, and then the rest of the pattern. With
+// repeated matches the class from p to end as often as the sign after it says, and then the rest of the pattern. With
 // '?' it matches the class once.
 func (m *matcher) repeated(s, p, end int, sign byte) (int, bool) {
 	switch sign {

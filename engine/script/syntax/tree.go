@@ -212,7 +212,7 @@ func (p *builder) binary(op string, left, right expr) expr {
 	return expr{tree: tree, some: true}
 }
 
-// ignoreResult makes a call of a command build no result, as most of those that write need none.
+// ignoreResult makes a call of a command build no result, as most calls that write need none.
 func (p *builder) ignoreResult(tree ast.Expr) {
 	call, is := tree.(*ast.FuncCallExpr)
 	if !is {
