@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/allowance"
+	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/group/decide"
 	"github.com/stintdb/stint/cluster/group/loans"
@@ -94,7 +95,10 @@ func connectDecider(g *Group) {
 		Leads:       func() decide.Lease { return lease(g.role.active()) },
 		AwaitLead:   func() decide.Lease { return lease(g.role.awaitActive()) },
 		HearsLeader: g.leader.hears,
-		Allowance:   g.allowance, Holder: g.holder, Proposer: g.proposer, Forwarder: g.forwarder,
+		Allowance:   g.allowance, Purse: g.holder, Refuses: g.proposer.Refuses, Forward: g.forwarder.Add,
+		Queue: func(c *call.Call, b *engine.Batch, which []uint32) engine.Status {
+			return g.allowance.Queue(g.proposer, c, b, which)
+		},
 		CountFailure: g.metrics.countFailure,
 	})
 	g.voids = &loans.Voids{

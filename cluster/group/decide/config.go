@@ -9,10 +9,9 @@ import (
 	"github.com/stintdb/stint/cluster/allowance"
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/clock"
-	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/group/loans"
-	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -33,9 +32,12 @@ type Config struct {
 	HearsLeader func() bool  // reports whether a follower has heard from the leader lately
 
 	Allowance *allowance.Allowance
-	Holder    *loans.Holder
-	Proposer  *propose.Proposer
-	Forwarder *forward.Client
+	Purse     Purse
+	// Queue queues operations of a call for the log, those at the positions in which or all if which is nil. A status
+	// other than OK says why it does not.
+	Queue   func(c *call.Call, b *engine.Batch, which []uint32) engine.Status
+	Refuses func(ops []engine.Op) bool // reports whether there is a script while the log has too much work of scripts
+	Forward func(*call.Call) bool      // queues a call for the leader; false if there is no room
 
 	CountFailure func(status engine.Status) // counts the error of an answer; OK is none
 }
@@ -44,6 +46,25 @@ type Config struct {
 type Lease interface {
 	// Holds reports whether no other node can lead now.
 	Holds(now clock.Moment) bool
+}
+
+// Purse has the tokens that this process holds. It asks for more where they are due.
+type Purse interface {
+	// MaySpend reports whether tokens may be spent.
+	MaySpend(now clock.Moment) bool
+	// Spend answers a request for one key. If it does not, held says whether the key is held, or was a moment ago.
+	Spend(at clock.Reading, op *engine.Op, res *engine.Result) (done, held bool)
+	// SpendAll answers a request for several limits, and fills in res.Parts. Tokens that are not held are taken from
+	// others, if that is not nil.
+	SpendAll(at clock.Reading, parts []engine.Op, peek bool, res *engine.Result, others loans.Others) (done bool)
+	// Refund takes tokens back.
+	Refund(at clock.Reading, op *engine.Op, res *engine.Result) (done bool)
+	// Wait makes a call wait for tokens of its key. [Decider.Serve] takes it when it no longer waits.
+	Wait(mono time.Duration, w *purses.Waiter) (waits bool)
+	// Ask asks for tokens of a key that is held.
+	Ask(mono time.Duration, op *engine.Op)
+	// CountDenial counts a denial by this node's own state.
+	CountDenial()
 }
 
 // Turns lets the clients of several nodes that wait for a key take from it in the order in which they came. It is asked

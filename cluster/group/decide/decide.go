@@ -7,6 +7,7 @@
 package decide
 
 import (
+	"bytes"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/stintdb/stint/cluster/bloom"
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/group/loans"
 	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
 )
@@ -86,7 +88,8 @@ var (
 // Decide decides a batch. It either fills in the results and returns true, or returns false at once and calls b.Done
 // later, within [Config.Timeout]. It never waits. The operations' keys are only read until it returns.
 func (d *Decider) Decide(b *engine.Batch) (finished bool) {
-	return d.begin(b, d.Leads()).decide()
+	r := d.begin(b, d.Leads())
+	return r.decide()
 }
 
 func (r *request) decide() (finished bool) {
@@ -127,9 +130,18 @@ type request struct {
 	open       []uint32 // the positions of the operations without an answer, nil for all
 	left       int      // how many these are
 	needsLease bool     // some answers are right only if the lease still holds
-	canWait    bool     // some operations may wait for tokens
+	canWait    bool     // some operations are requests for keys held, which may wait for tokens
+
+	several several // the request for several limits that is tried
 
 	byAllowance, readOnly int64 // answers
+}
+
+// several is a request for several limits.
+type several struct {
+	op    *engine.Op
+	parts []engine.Op
+	res   *engine.Result
 }
 
 // requests has requests to be used again. Steps are called through function values, so the compiler would allocate a
@@ -143,7 +155,7 @@ func (d *Decider) begin(b *engine.Batch, lease Lease) *request {
 	r.Decider, r.batch, r.lease, r.left = d, b, lease, len(b.Ops)
 	r.at = clock.Reading{Mono: time.Duration(now.Mono), Cluster: d.Clock.NowOrWall()}
 	r.now = max(r.at.Cluster, d.Machine.Now.Load())
-	r.spends = d.Holder.MaySpend(now)
+	r.spends = d.Purse.MaySpend(now)
 	if r.hasLease = lease != nil && lease.Holds(now); r.hasLease {
 		r.term = d.Allowance.Term.Load()
 	}
@@ -296,7 +308,7 @@ func refuseTooNew(r *request) outcome {
 
 // boundScripts rejects a batch with a script while too much work of scripts is in the queue for the log.
 func boundScripts(r *request) outcome {
-	if !r.Proposer.Refuses(r.batch.Ops) {
+	if !r.Refuses(r.batch.Ops) {
 		return passed
 	}
 	return r.reject(engine.Overloaded)
@@ -357,7 +369,7 @@ func fromPurse(r *request, op *engine.Op, res *engine.Result) outcome {
 		spend := func(parts []engine.Op) bool { return r.spendAll(op, parts, res) }
 		done = !r.Machine.Loading.Load() && r.Store.CheckBy(op, res, spend)
 	case engine.Refund:
-		done = r.Holder.Table.Refund(r.at.Cluster, op, res)
+		done = r.Purse.Refund(r.at, op, res)
 	}
 	if !done {
 		return passed
@@ -380,14 +392,11 @@ func (r *request) spend(op *engine.Op, res *engine.Result) outcome {
 	if op.Options&^(engine.Peek|engine.UpTo) != 0 || !purses.MayAnswer(op) || r.Store.IsStrict(op) {
 		return passed
 	}
-	done, held, due := r.Holder.Table.Spend(r.at.Mono, r.at.Cluster, op, res)
-	if due != nil {
-		r.Holder.Send([]*purses.Operation{due})
-	}
+	done, held := r.Purse.Spend(r.at, op, res)
 	switch {
 	case done || held && r.denies(op, res):
 		return answered
-	case held && purses.CanWait(op):
+	case held:
 		return waits
 	}
 	return passed
@@ -405,7 +414,7 @@ func (r *request) denies(op *engine.Op, res *engine.Result) bool {
 		return false
 	}
 	r.needsLease = true
-	r.Holder.Table.Decisions.Add(1)
+	r.Purse.CountDenial()
 	return true
 }
 
@@ -423,19 +432,20 @@ func (r *request) spendAll(op *engine.Op, parts []engine.Op, res *engine.Result)
 	res.Clear()
 	res.Grow(len(parts))
 	res.Allowed, res.Granted, res.Binding = true, max(1, op.Tokens), -1
-	var others func(held engine.PartSet) (missing engine.PartSet)
+	var others loans.Others
 	if r.term != nil {
-		others = func(held engine.PartSet) engine.PartSet {
-			r.needsLease = true
-			return r.Allowance.TakeAll(r.term, r.now, op, parts, held, res)
-		}
+		r.several = several{op, parts, res}
+		others = r
 	}
-	done, due := r.Holder.Table.SpendAll(r.at.Mono, r.at.Cluster, parts, op.Options&engine.Peek != 0, res, others)
-	if len(due) > 0 {
-		r.Holder.Send(due)
-	}
+	done = r.Purse.SpendAll(r.at, parts, op.Options&engine.Peek != 0, res, others)
 	res.Allowed = res.Allowed && done // a peek is answered with a denial too
 	return done
+}
+
+// TakeOthers implements [loans.Others] by the leader's allowance.
+func (r *request) TakeOthers(held engine.PartSet) (missing engine.PartSet) {
+	r.needsLease = true
+	return r.Allowance.TakeAll(r.term, r.now, r.several.op, r.several.parts, held, r.several.res)
 }
 
 // fromState answers what changes nothing in the applied state, such as denials: entries under way can only take more
@@ -513,19 +523,46 @@ func fromOwnState(r *request) outcome {
 	return answered
 }
 
-// waitForTokens has requests wait for tokens of a key in demand that this node asks for.
+// waitForTokens makes requests that are alike wait for tokens of their key. If they are not alike, none waits, and the
+// tokens are asked for all the same.
 func waitForTokens(r *request) outcome {
 	if !r.canWait {
 		return passed
 	}
-	return r.wait()
+	first := &r.batch.Ops[r.position(0)]
+	if !r.areAlike(first) {
+		for n := range r.left {
+			if op := &r.batch.Ops[r.position(n)]; purses.CanWait(op) {
+				r.Purse.Ask(r.at.Mono, op)
+			}
+		}
+		return passed
+	}
+	c := r.callOfOpen()
+	c.Summarize()
+	if !r.Purse.Wait(r.at.Mono, &purses.Waiter{Call: c, Op: *first, Requests: int64(c.Ops)}) {
+		return passed
+	}
+	return r.track(c)
+}
+
+// areAlike reports whether all operations without an answer ask for as many tokens of the same key, and can wait for
+// them.
+func (r *request) areAlike(first *engine.Op) bool {
+	for n := range r.left {
+		op := &r.batch.Ops[r.position(n)]
+		if !purses.CanWait(op) || op.Tokens != first.Tokens || op.Limit != first.Limit || !bytes.Equal(op.Key, first.Key) {
+			return false
+		}
+	}
+	return true
 }
 
 // toLog queues the operations for the next entry of the log.
 func toLog(r *request) outcome {
 	c := r.callOfOpen()
 	c.Summarize()
-	if status := r.Allowance.Queue(r.Proposer, c, r.batch, r.open); status != engine.OK {
+	if status := r.Queue(c, r.batch, r.open); status != engine.OK {
 		return r.reject(status)
 	}
 	return r.track(c)
@@ -537,7 +574,7 @@ func toLeader(r *request) outcome {
 	if status := c.Pack(); status != engine.OK {
 		return r.reject(status)
 	}
-	if !r.Forwarder.Add(c) {
+	if !r.Forward(c) {
 		return r.reject(engine.Overloaded)
 	}
 	return r.track(c)

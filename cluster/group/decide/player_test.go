@@ -50,9 +50,12 @@ type player struct {
 // node is a node with its clients.
 type node struct {
 	*Decider
-	name   string
-	play   *player
-	server *forward.Server
+	name      string
+	play      *player
+	holder    *loans.Holder
+	proposer  *propose.Proposer
+	forwarder *forward.Client
+	server    *forward.Server
 }
 
 // Holds implements Lease.
@@ -83,21 +86,21 @@ func (p *player) start(ctx context.Context, name string) *node {
 	c := clock.New(time.Now)
 	c.Leads = func() bool { return p.leads(name) }
 	state := store.New(store.Config{Shards: 1, Replicated: true})
-	forwarder := forward.NewClient()
-	proposer := propose.New(propose.Config{
+	n.forwarder = forward.NewClient()
+	n.proposer = propose.New(propose.Config{
 		Apply: func(b []byte) raft.ApplyFuture { return p.log.propose(b, p.leads(name)) },
-		Stamp: c.Stamp, Requeue: forwarder.Requeue, Weigh: state.Weigh,
+		Stamp: c.Stamp, Requeue: n.forwarder.Requeue, Weigh: state.Weigh,
 		CountFailure: func(engine.Status) {}, LateAfter: time.Minute, Outstanding: &p.ended,
 	})
 	machine := fsm.New(fsm.Config{
-		Store: state, Clock: c, TakeCalls: proposer.TakeCalls, OwnID: proposer.ID, Knows: 2,
+		Store: state, Clock: c, TakeCalls: n.proposer.TakeCalls, OwnID: n.proposer.ID, Knows: 2,
 		Fail: func(err error) { p.t.Error(err) },
 		OnCluster: func(_, now *fsm.Cluster) {
-			n.Holder.NoteCluster(now)
+			n.holder.NoteCluster(now)
 			n.NoteCluster()
 		},
 	})
-	holder := loans.New(loans.Config{
+	n.holder = loans.New(loans.Config{
 		ID: raft.ServerID(name), Process: "of-" + name, Timeout: time.Second, Store: state, Clock: c, Machine: machine,
 		Decide: func(b *engine.Batch) bool { return n.Decide(b) }, Serve: func(s purses.Served) { n.Serve(s) },
 	})
@@ -112,19 +115,22 @@ func (p *player) start(ctx context.Context, name string) *node {
 		AwaitsImport: p.imports.Load, Turns: noTurns{},
 		Leads: leads, AwaitLead: leads, HearsLeader: func() bool { return !p.leads("") },
 		Allowance: allowance.New(state, machine.Now.Load, func() int64 { return max(c.NowOrWall(), machine.Now.Load()) }),
-		Holder:    holder, Proposer: proposer, Forwarder: forwarder, CountFailure: func(engine.Status) {},
+		Purse:     n.holder, Refuses: n.proposer.Refuses, Forward: n.forwarder.Add, CountFailure: func(engine.Status) {},
+		Queue: func(c *call.Call, b *engine.Batch, which []uint32) engine.Status {
+			return n.Allowance.Queue(n.proposer, c, b, which)
+		},
 	})
 	n.connect(ctx)
-	proposer.Start()
+	n.proposer.Start()
 	n.Start(ctx, &p.ended)
-	clock.Repeat(ctx, &p.ended, holder.Tend)
-	p.ended.Go(func() { forwarder.Run(ctx) })
+	clock.Repeat(ctx, &p.ended, n.holder.Tend)
+	p.ended.Go(func() { n.forwarder.Run(ctx) })
 	return n
 }
 
 // connect connects the node's ends of what is forwarded.
 func (n *node) connect(ctx context.Context) {
-	p, f := n.play, n.Forwarder
+	p, f := n.play, n.forwarder
 	n.server = &forward.Server{
 		Ctx: ctx, Decide: n.DecideForwarded, Now: n.Clock.Now, Refused: func(_ net.Addr, err error) { p.t.Error(err) },
 	}
@@ -146,7 +152,7 @@ func (n *node) connect(ctx context.Context) {
 		if !p.leads(n.name) {
 			return false
 		}
-		if status := n.Allowance.Requeue(n.Proposer, c); status != engine.OK {
+		if status := n.Allowance.Requeue(n.proposer, c); status != engine.OK {
 			c.Fail(status)
 		}
 		return true
@@ -229,7 +235,7 @@ func (p *player) elect(name string, proposed error) {
 	p.looks.Store(-1)
 	p.log.fail(proposed)
 	if n := p.nodes[name]; n != nil {
-		n.Allowance.Begin(n.Proposer, false, false)
+		n.Allowance.Begin(n.proposer, false, false)
 	}
 	p.changed.Broadcast()
 	time.Sleep(50 * time.Millisecond) // the connections to the one before end
@@ -239,7 +245,7 @@ func (p *player) elect(name string, proposed error) {
 // warm asks a node so often for tokens of a key that it holds some.
 func (p *player) warm(name, key string) (string, error) {
 	n := p.nodes[name]
-	n.Holder.Table.SetAhead(time.Second)
+	n.holder.Table.SetAhead(time.Second)
 	time.Sleep(time.Second) // the node finds that it is up to date
 	for range 20 {
 		if _, err := p.decide(name, [][]byte{[]byte("acquire"), []byte(key), []byte("1")}); err != nil {
@@ -249,7 +255,7 @@ func (p *player) warm(name, key string) (string, error) {
 		delete(p.batches, name)
 	}
 	p.count()
-	return fmt.Sprintf("%s holds %d", name, n.Holder.Table.Held()), nil
+	return fmt.Sprintf("%s holds %d", name, n.holder.Table.Held()), nil
 }
 
 // commit commits all entries.
@@ -321,8 +327,8 @@ func (p *player) count() string {
 			what string
 			n    int64
 		}{
-			{"allowance", n.ByAllowance.Load()}, {"purse", n.Holder.Table.Decisions.Load()},
-			{"state", n.ReadOnly.Load()}, {"calls forwarded", n.Forwarder.Forwarded.Load()},
+			{"allowance", n.ByAllowance.Load()}, {"purse", n.holder.Table.Decisions.Load()},
+			{"state", n.ReadOnly.Load()}, {"calls forwarded", n.forwarder.Forwarded.Load()},
 		} {
 			of := name + "'s " + c.what
 			if more := c.n - p.counts[of]; more > 0 {
@@ -349,11 +355,11 @@ func (p *player) Close() error {
 	p.stop()
 	p.log.fail(raft.ErrRaftShutdown)
 	for _, n := range p.nodes {
-		n.Proposer.Halt()
+		n.proposer.Halt()
 	}
 	p.ended.Wait()
 	for _, n := range p.nodes {
-		n.Proposer.Ended.Wait()
+		n.proposer.Ended.Wait()
 		n.Close()
 		n.Store.Close()
 	}

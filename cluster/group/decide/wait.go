@@ -1,47 +1,12 @@
 package decide
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
 )
-
-// wait has the operations without an answer wait for tokens of one key, if they are alike. If they are not, none waits,
-// and the tokens are asked for all the same.
-func (r *request) wait() outcome {
-	first := &r.batch.Ops[r.position(0)]
-	if !r.areAlike(first) {
-		for n := range r.left {
-			if op := &r.batch.Ops[r.position(n)]; purses.CanWait(op) {
-				r.Holder.SendLater(r.Holder.Table.Due(r.at.Mono, op))
-			}
-		}
-		return passed
-	}
-	c := r.callOfOpen()
-	c.Summarize()
-	isWaiting, due := r.Holder.Table.Wait(r.at.Mono, &purses.Waiter{Call: c, Op: *first, Requests: int64(c.Ops)})
-	r.Holder.SendLater(due)
-	if !isWaiting {
-		return passed
-	}
-	return r.track(c)
-}
-
-// areAlike reports whether all operations without an answer ask for as many tokens of the same key, and can wait for
-// them.
-func (r *request) areAlike(first *engine.Op) bool {
-	for n := range r.left {
-		op := &r.batch.Ops[r.position(n)]
-		if !purses.CanWait(op) || op.Tokens != first.Tokens || op.Limit != first.Limit || !bytes.Equal(op.Key, first.Key) {
-			return false
-		}
-	}
-	return true
-}
 
 // Serve takes calls that no longer wait for tokens.
 func (d *Decider) Serve(served purses.Served) {

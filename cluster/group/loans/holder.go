@@ -100,7 +100,7 @@ func (h *Holder) Tend(context.Context) (pause time.Duration) {
 		h.adopted = now
 	}
 	if h.isCurrent.Load() {
-		h.Send(h.Table.Next(now, int64(now) < h.closedUntil.Load()))
+		h.send(h.Table.Next(now, int64(now) < h.closedUntil.Load()))
 	}
 	return clock.UntilNext(h.Table.Tick())
 }
@@ -133,8 +133,8 @@ func (h *Holder) adopt() {
 	}
 }
 
-// Send decides operations on loans, each after its delay.
-func (h *Holder) Send(due []*purses.Operation) {
+// send decides operations on loans, each after its delay.
+func (h *Holder) send(due []*purses.Operation) {
 	now := due[:0]
 	for _, o := range due {
 		if o.Delay == 0 {
@@ -151,11 +151,11 @@ func (h *Holder) Send(due []*purses.Operation) {
 	}
 }
 
-// SendLater is [Holder.Send] in another goroutine, for one operation or nil: the answer may end calls that are just
+// sendLater is send in another goroutine, for one operation or nil: the answer may end calls that are just
 // beginning to wait.
-func (h *Holder) SendLater(o *purses.Operation) {
+func (h *Holder) sendLater(o *purses.Operation) {
 	if o != nil {
-		go h.Send([]*purses.Operation{o})
+		go h.send([]*purses.Operation{o})
 	}
 }
 
@@ -173,7 +173,7 @@ func (h *Holder) sendBatch(due []*purses.Operation) {
 		for i, o := range due {
 			served, next := h.Table.Hear(time.Duration(now.Mono), h.Clock.NowOrWall(), o, &b.Results[i], isFresh)
 			h.Serve(served)
-			h.SendLater(next)
+			h.sendLater(next)
 		}
 	}
 	if h.Decide(b) {
@@ -187,7 +187,7 @@ func (h *Holder) ReturnAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
 	for h.isCurrent.Load() && h.Table.Keys() > 0 && ctx.Err() == nil {
-		h.Send(h.Table.Next(h.Clock.Mono(), true))
+		h.send(h.Table.Next(h.Clock.Mono(), true))
 		clock.Sleep(ctx, 2*time.Millisecond)
 	}
 }
