@@ -14,7 +14,7 @@ type contents struct {
 	manifest            *disk.Manifest // nil if there is none, or it is damaged
 	manifestErr         *disk.DamageError
 	snapshots, journals []uint64
-	heads               map[string]disk.HeaderFields // of the files that a start reads, except files whose header is damaged
+	heads               map[string]disk.HeaderFields // of the files that a start reads, if they are whole
 }
 
 // contentsOf looks at a directory, which may be in use.

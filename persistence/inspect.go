@@ -30,7 +30,7 @@ type Report struct {
 	Damage       *disk.DamageError   // the first place that is not whole, nil if there is none
 	Refused      []*disk.DamageError // records in whole blocks that a server refuses, the first maxRefused of them
 	RefusedCount int64               // their number
-	Torn         bool                // Damage is only the end of a journal being written, or torn by a crash; a start cuts it off
+	Torn         bool                // Damage is only a journal's end, unfinished or torn by a crash; a start cuts it off
 }
 
 // Whole reports whether all durable data of the file is still there.

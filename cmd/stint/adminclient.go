@@ -74,7 +74,8 @@ func (p *process) adminClient(f *adminFlags) (*adminClient, error) {
 	}
 	direct := &http.Transport{Proxy: nil, DisableKeepAlives: true, DisableCompression: true} // without the machine's proxy
 	direct.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, f.address) // without a host it needs no look-up of localhost, which small images do not have
+		// Without a host this needs no look-up of localhost, which small images do not have.
+		return new(net.Dialer).DialContext(ctx, network, f.address)
 	}
 	c := &adminClient{host: net.JoinHostPort(host, port), http: &http.Client{Transport: direct}}
 	c.url = "http://" + c.host

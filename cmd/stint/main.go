@@ -63,7 +63,7 @@ func readRegularFile(name string) ([]byte, error) {
 type command struct {
 	name    string
 	summary string
-	usage   string                                                     // the output of --help; "" for a command without flags
+	usage   string                                                     // printed by --help; "" without flags
 	run     func(p *process, ctx context.Context, args []string) error // an error that wraps pflag.ErrHelp prints the help
 }
 

@@ -30,7 +30,8 @@ func calmMonitor(environ []string) {
 	}
 	runtime.LockOSThread() // the program's first thread will be this one, which starts the monitor's
 	defer runtime.UnlockOSThread()
-	if runtime.GOMAXPROCS(0) > 1 { // or else the monitor has the only processor back late from a thread that waits for the disk
+	// With one processor, the monitor would take it back late from a thread that waits for the disk.
+	if runtime.GOMAXPROCS(0) > 1 {
 		timerslack.Set(timerslack.Long)
 		timerslack.NoteLong()
 	}

@@ -53,7 +53,8 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []se
 	}
 	channels, changes := new(pubsub.Channels), new(keyevents.Hub)
 	warnings := warn.New(warn.Options{Publish: channels.Publish, Webhook: cfg.WarnWebhook, Log: log})
-	stores := newStores(&cfg, store.Config{Publish: channels.Publish, Changed: changes.Changed, Warned: warnings.Note}) // unbounded, because the server bounds the whole process
+	// The stores are unbounded, because the server bounds the whole process.
+	stores := newStores(&cfg, store.Config{Publish: channels.Publish, Changed: changes.Changed, Warned: warnings.Note})
 	defer stores.close()
 	changes.Attach(stores.observe)
 	keys := stores.first

@@ -29,7 +29,7 @@ type state struct {
 	persistence        server.Persistence              // nil if the state is only in memory, or in a cluster
 	cluster            server.Membership               // nil without a cluster
 	banner             string                          // for the first lines of output
-	transferLeadership func(ctx context.Context) error // transfers the leadership before this node ends; nil without a cluster
+	transferLeadership func(ctx context.Context) error // before this node ends; nil without a cluster
 	replicas           func() []upstream.Replica       // of the keys that this process has
 	clusterID          func() string                   // "" before the cluster is formed; nil without a cluster
 	backup             server.Backup

@@ -181,7 +181,7 @@ type Bite struct {
 	Denied int64  `json:"denied"`
 	Keys   int    `json:"keys"`
 
-	Since     int64   `json:"since,omitempty"` // when it began to deny without a pause, in milliseconds since the Unix epoch
+	Since     int64   `json:"since,omitempty"` // when it began to deny without a pause, Unix milliseconds
 	Last      int64   `json:"last,omitempty"`  // when it was last seen to deny
 	PerSecond float64 `json:"perSecond,omitempty"`
 	Recent    []int64 `json:"recent,omitempty"` // denials in spans of ten seconds, the newest last

@@ -11,7 +11,7 @@ type Model struct {
 	keys     map[string]state
 	policies map[string]*policy
 	checks   map[string]*checks // by the names of policies
-	since    pastStates         // states of keys since the last moment that no crash undoes; nil if crashes are not modelled
+	since    pastStates         // states of keys since the last that no crash undoes; nil without crashes
 	due      int64              // when the reply to the last BLOCK comes
 	inMulti  bool               // between MULTI and EXEC, BLOCK does not wait
 }

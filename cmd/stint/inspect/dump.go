@@ -36,7 +36,9 @@ type line struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"` // of the block
 	Time   string `json:"time"`   // of the block
-	Type   string `json:"type"`   // state, deleted, flushed, policy-set, policy-dropped, policy-override, policies-forgotten, script-kept, scripts-dropped, new-keys
+	// Type is state, deleted, flushed, policy-set, policy-dropped, policy-override, policies-forgotten, script-kept,
+	// scripts-dropped or new-keys.
+	Type string `json:"type"`
 
 	Database  uint8   `json:"database,omitempty"` // none is 0
 	Key       *string `json:"key,omitempty"`

@@ -24,7 +24,7 @@ type Plan struct {
 	Top       int   // keys listed
 	Except    int   // keys with the most requests that [Plan.Suggest] leaves out
 	Limits    []*Limits
-	Progress  func(reading int, requests int64, share float64) // called now and then; share is 0 if the size of the log is not known
+	Progress  func(reading int, requests int64, share float64) // called now and then; share is 0 if unknown
 
 	readings int     // of the log, for [Plan.Suggest] reads it several times
 	record   *record // of its requests, nil if none is made
