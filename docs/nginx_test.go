@@ -54,7 +54,7 @@ func TestNginx(t *testing.T) {
 		}
 		var command [][]byte
 		for _, word := range strings.Fields(parts[2]) {
-			if word == "BLOCK" { // the test has the wait told
+			if word == "BLOCK" { // the test is told how long the wait is
 				if word = "MAXWAIT"; strings.HasPrefix(parts[2], "LB.QUEUE") {
 					break
 				}

@@ -153,7 +153,7 @@ func checkUnpacked(t *testing.T, folder string) {
 	}
 }
 
-// TestUnit has systemd look at the unit, with the program where a package puts it, and reads its settings.
+// TestUnit makes systemd check the unit, with the program where a package puts it, and reads its settings.
 func TestUnit(t *testing.T) {
 	text := read(t, "packaging/systemd/stint.service")
 	start := regexp.MustCompile(`(?m)^ExecStart=/usr/bin/stint (.*)$`).FindStringSubmatch(text)
@@ -178,7 +178,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestBackupUnit has systemd look at the units of backups. TestUnitsCommands runs their command.
+// TestBackupUnit makes systemd check the units of backups. TestUnitsCommands runs their command.
 func TestBackupUnit(t *testing.T) {
 	folder := t.TempDir()
 	unit := read(t, "packaging/systemd/stint-backup.service")

@@ -77,7 +77,7 @@ func TestBackupUnderLoad(t *testing.T) {
 			take := func(send func(string) string, key int) int {
 				return remaining(t, send(fmt.Sprintf("TB.ACQUIRE k%d 800000 1/1h", key)))
 			}
-			var atLeast, atMost [keys]int // tokens that a key had at the end of the backup, and at its begin
+			var atLeast, atMost [keys]int // tokens that a key had at the end of the backup, and when it began
 			stop := make(chan struct{})
 			var busy, begun sync.WaitGroup
 			begun.Add(workers)

@@ -167,7 +167,7 @@ func readReplay(plan *replay.Plan, limits []string, suggest, zone, memory string
 	return most, nil
 }
 
-// showProgress has the plan show how much of the log it has read.
+// showProgress makes the plan show how much of the log it has read.
 func showProgress(l *progress.Line, plan *replay.Plan) {
 	plan.Progress = func(reading int, requests int64, share float64) {
 		l.Show(func() string {

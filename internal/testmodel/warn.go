@@ -45,7 +45,7 @@ func (a answer) withWarn(fields ...int64) []int64 {
 	return append(fields, warns)
 }
 
-// showing has the outcome show the fields of limits that warn.
+// showing adds the fields of limits that warn to the outcome.
 func (o *outcome) showing(limits []request) *outcome {
 	for i := range o.parts {
 		o.parts[i].warn = limits[i].limit.warn

@@ -138,7 +138,7 @@ func (p *Process) Stop(t testing.TB) {
 	}
 }
 
-// Running reports whether the process has not ended, and how it did otherwise.
+// Running reports whether the process is running, and if not, how it ended.
 func (p *Process) Running() (is bool, state *os.ProcessState) {
 	cmd, ended := p.current()
 	select {

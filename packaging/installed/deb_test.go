@@ -85,7 +85,7 @@ func (h *host) start(t *testing.T) {
 	h.take(t)
 }
 
-// reload has the unit reload, which leaves the process running.
+// reload reloads the unit, which leaves the process running.
 func (h *host) reload(t *testing.T) {
 	t.Helper()
 	before := h.process(t)

@@ -193,8 +193,8 @@ func (w *sharedWrite) add(record []byte, e sharedEntry) {
 	w.records, w.entries = append(w.records, Entry{Data: record}), append(w.entries, e)
 }
 
-// append has records written, and returns when they are durable. The caller that finds nobody writing writes for all
-// that wait; the first of the callers that come meanwhile writes for them.
+// append writes records, or leaves that to another caller, and returns when they are durable. The caller that finds
+// nobody writing writes for all that wait; the first of the callers that come meanwhile writes for them.
 func (l *Shared) append(w *sharedWrite) error {
 	l.mu.Lock()
 	l.queue = append(l.queue, w)

@@ -90,7 +90,7 @@ func (s *sharedRecords) add(number uint64, record []byte) {
 	l.next = number + 1
 }
 
-// restore has each group's log be its last entry and those before it.
+// restore makes each group's log of its last entry and the entries before it.
 func (s *sharedRecords) restore() error {
 	for g, records := range s.found {
 		last := uint64(0)

@@ -40,7 +40,7 @@ func New(out io.Writer) *Line {
 // OnTerminal returns a line on a terminal, which is shown at once.
 func OnTerminal(out io.Writer) *Line { return &Line{out: out} }
 
-// OrLines has l write lines to out if that is no terminal, one every linesEvery.
+// OrLines makes l write a line to out every linesEvery if out is no terminal.
 func (l *Line) OrLines(out io.Writer) {
 	if l.out == nil {
 		l.out, l.lines, l.next = out, true, time.Now().Add(linesEvery)
