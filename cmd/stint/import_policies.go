@@ -10,7 +10,7 @@ import (
 )
 
 // checkPolicies returns an error if the groups of a new cluster would divide limits of a policy: some callers would
-// only get CROSSSLOT. Nothing is imported then, since policies that are left out would be missed by all callers.
+// only get CROSSSLOT. Then nothing is imported, because all callers would miss policies that were left out.
 func (i *imported) checkPolicies(cfg *config.Config) error {
 	groups := grouping.Groups{Count: cfg.Groups, Shared: cfg.ClusterShared}
 	count, first := 0, ""

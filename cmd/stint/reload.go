@@ -34,7 +34,7 @@ func reloadCertificates(s *server.Server, cfg *config.Config, signals <-chan os.
 }
 
 // reloadLoop calls reload after each SIGHUP and each change of the files, until end is closed. One that fails is tried
-// again: that a file may be read now is no change of it.
+// again, because nothing shows when a file has become readable.
 func reloadLoop(files *watchedFiles, signals <-chan os.Signal, end <-chan struct{}, log *slog.Logger, reload func() error) {
 	look := time.NewTicker(certificatesEvery)
 	defer look.Stop()

@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// stores are those of a process: the first, which has all keys unless there are groups of keys, and one for each of
+// stores are the stores of a process: the first, which has all keys unless there are groups of keys, and one for each of
 // these.
 type stores struct {
 	first  *store.Store

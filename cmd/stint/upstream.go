@@ -66,8 +66,8 @@ func readPassword(path string) (string, error) {
 	return line, nil
 }
 
-// upstreamTLS makes the configuration of TLS for a connection to home, with the CA certificates of its time. It is nil
-// for none.
+// upstreamTLS makes the configuration of TLS for a connection to home, with the CA certificates as they are now. It
+// returns nil without TLS.
 func upstreamTLS(cfg *config.Config, log *slog.Logger) (func() *tls.Config, error) {
 	if !cfg.UpstreamTLS {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // Line shows how far a long task is, in the last line of a terminal. Without a terminal, and if it is nil, it shows
-// nothing but what orLines adds. It is safe for concurrent use.
+// nothing except the lines of OrLines. It is safe for concurrent use.
 type Line struct {
 	mu    sync.Mutex
 	out   io.Writer // nil without a terminal

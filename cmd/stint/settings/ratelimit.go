@@ -162,7 +162,7 @@ func (r *ratelimitEnv) decisions() {
 // imageDir is the directory that docker/Dockerfile names.
 const imageDir = "/data"
 
-// fit goes on without the directory of the image where nothing can be written, as in the deployments of that program,
+// fit leaves out the directory of the image where nothing can be written, as in the deployments of that program,
 // and warns of clients that are not let in.
 func (r *ratelimitEnv) fit(cfg *config.Config) {
 	if cfg.Dir == imageDir && !canWrite(imageDir) {

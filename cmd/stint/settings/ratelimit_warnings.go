@@ -25,7 +25,7 @@ var withoutEffect = []struct{ names, instead string }{
 // asDefault are values of those variables that ask for nothing.
 var asDefault = []string{"false", "0", "FALSE", "False"}
 
-// warn collects the variables that have no effect. Those with a value that asks for nothing are passed over.
+// warn collects the variables that have no effect, except where the value asks for nothing.
 func (r *ratelimitEnv) warn(environ []string) {
 	for _, v := range environ {
 		name, value, _ := strings.Cut(v, "=")
