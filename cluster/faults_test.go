@@ -44,8 +44,8 @@ type world struct {
 	r     *rand.Rand
 	began time.Time
 
-	mu        sync.RWMutex // guards nodes, which clients use while faults replace them
-	granted   [simKeys]atomic.Int64
+	mu        sync.RWMutex // of nodes, which clients use while faults replace them
+	accounts  [simKeys]account
 	answers   [5]atomic.Int64 // granted, denied, uncertain, no leader, other
 	scripts   [3]atomic.Int64 // ended, not known, failed
 	hot       hotKeys
@@ -173,7 +173,7 @@ func (w *world) client(seed uint64) {
 		for i, res := range results[:checked] {
 			switch {
 			case res.Status == engine.OK && res.Allowed:
-				w.granted[keys[i]].Add(res.Granted)
+				w.accounts[keys[i]].granted.Add(res.Granted)
 				w.answers[0].Add(1)
 			case res.Status == engine.OK:
 				w.answers[1].Add(1)
@@ -199,10 +199,9 @@ func (w *world) check() error {
 		}
 	}
 	for key := range simKeys {
-		// The clock may run faster by its tolerance, and a token may be granted that is only due at the next instant.
-		most := simCapacity + float64(simRate(key))*passed.Hours()*(1+clock.SlewPartsPerMillion/1e6) + 1
-		if got := w.granted[key].Load(); float64(got) > most {
-			return fmt.Errorf("key %d: %d tokens granted, one limiter would have granted %.1f at most", key, got, most)
+		op := simOp(key, 0)
+		if err := w.accounts[key].exceeded(string(op.Key), &op.Limit, passed); err != nil {
+			return err
 		}
 	}
 	return w.checkHot(passed)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/placement"
@@ -29,12 +28,12 @@ const (
 
 // groupLedger has what a cluster with groups of keys granted to clients.
 type groupLedger struct {
-	keys    [faultGroups][groupKeys][]byte
-	granted [faultGroups][groupKeys]atomic.Int64
-	checked [groupKeys]atomic.Int64 // by the policy, for callers whose keys are in different groups
-	refused atomic.Int64            // operations with keys of several groups
-	whole   atomic.Int64            // transactions and requests for several limits that were granted
-	wrong   atomic.Pointer[string]
+	keys     [faultGroups][groupKeys][]byte
+	accounts [faultGroups][groupKeys]account
+	checked  [groupKeys]account // by the policy, for callers whose keys are in different groups
+	refused  atomic.Int64       // operations with keys of several groups
+	whole    atomic.Int64       // transactions and requests for several limits that were granted
+	wrong    atomic.Pointer[string]
 }
 
 func (l *groupLedger) op(group, key int, tokens int64) engine.Op {
@@ -78,7 +77,7 @@ func (l *groupLedger) split(n *Node, r *rand.Rand) {
 	}
 	for i, res := range do(n, ops...) {
 		if res.Status == engine.OK && res.Allowed {
-			l.granted[at[i][0]][at[i][1]].Add(res.Granted)
+			l.accounts[at[i][0]][at[i][1]].granted.Add(res.Granted)
 		}
 	}
 }
@@ -104,7 +103,7 @@ func (l *groupLedger) several(n *Node, r *rand.Rand) {
 	for i := range ops {
 		res := &results[min(i, len(results)-1)]
 		if res.Status == engine.OK && res.Allowed {
-			l.granted[g][i].Add(1)
+			l.accounts[g][i].granted.Add(1)
 			l.whole.Add(1)
 		}
 	}
@@ -117,7 +116,7 @@ func (l *groupLedger) check(n *Node, r *rand.Rand) {
 		MaxKey: 64})[0]
 	switch {
 	case res.Status == engine.OK && res.Allowed:
-		l.checked[caller].Add(1)
+		l.checked[caller].granted.Add(1)
 	case res.Status == engine.CrossSlot:
 		wrong := "a check of one key was answered with CROSSSLOT"
 		l.wrong.CompareAndSwap(nil, &wrong)
@@ -129,20 +128,18 @@ func (l *groupLedger) exceeded(passed time.Duration) error {
 	if wrong := l.wrong.Load(); wrong != nil {
 		return fmt.Errorf("%s", *wrong)
 	}
-	most := func(rate int64) float64 {
-		return simCapacity + float64(rate)*passed.Hours()*(1+clock.SlewPartsPerMillion/1e6) + 1
-	}
 	for g := range faultGroups {
 		for k := range groupKeys {
-			if got := l.granted[g][k].Load(); float64(got) > most(simRate(k+1)) {
-				return fmt.Errorf("%s: %d tokens granted, one limiter would have granted %.1f at most", l.keys[g][k], got,
-					most(simRate(k+1)))
+			op := l.op(g, k, 0)
+			if err := l.accounts[g][k].exceeded(string(op.Key), &op.Limit, passed); err != nil {
+				return err
 			}
 		}
 	}
 	for caller := range groupKeys {
-		if got := l.checked[caller].Load(); float64(got) > most(1) {
-			return fmt.Errorf("caller %d: %d checks granted, of %.1f at most", caller, got, most(1))
+		name := fmt.Sprint("checks of the caller ", caller)
+		if err := l.checked[caller].exceeded(name, &groupPolicy.Parts[0].Limit, passed); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -153,7 +150,7 @@ func (l *groupLedger) shown(leaderChanges int64) error {
 	for g := range faultGroups {
 		all := int64(0)
 		for k := range groupKeys {
-			all += l.granted[g][k].Load()
+			all += l.accounts[g][k].granted.Load()
 		}
 		if all == 0 {
 			return fmt.Errorf("group %d granted nothing", g+1)
@@ -161,7 +158,7 @@ func (l *groupLedger) shown(leaderChanges int64) error {
 	}
 	groups := map[int]bool{}
 	for caller := range groupKeys {
-		groups[slot.GroupOf(slot.Of(fmt.Append(nil, "checked", caller)), faultGroups)] = l.checked[caller].Load() > 0
+		groups[slot.GroupOf(slot.Of(fmt.Append(nil, "checked", caller)), faultGroups)] = l.checked[caller].granted.Load() > 0
 	}
 	switch {
 	case leaderChanges <= faultGroups:

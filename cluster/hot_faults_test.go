@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -14,7 +13,7 @@ import (
 // hotKeys are keys in such demand that nodes hold tokens of them: one under its limit, one far above it, and one whose
 // limit changes. Some grants are refunded.
 type hotKeys struct {
-	granted, refunded [hotCount]atomic.Int64 // tokens; refunds with an unknown outcome count too
+	accounts [hotCount]account
 
 	grants, local     atomic.Int64 // of the key under its limit, and how many of them were decided where they were asked
 	refunds, localRef atomic.Int64
@@ -60,7 +59,7 @@ func (w *world) hotClient(seed uint64) {
 			}
 			res, atOnce := tryDo(n, hotOp(key, 1+r.Int64N(2), passed))
 			if res.Status == engine.OK && res.Allowed {
-				w.hot.granted[key].Add(res.Granted)
+				w.hot.accounts[key].granted.Add(res.Granted)
 				if key == 0 {
 					w.hot.grants.Add(1)
 					if atOnce {
@@ -86,13 +85,13 @@ func (w *world) refund(n *Node, key int) {
 	op.Verb, op.Limit = engine.Refund, limits.Limit{}
 	switch res, atOnce := tryDo(n, op); res.Status {
 	case engine.OK:
-		w.hot.refunded[key].Add(res.Granted)
+		w.hot.accounts[key].refunded.Add(res.Granted)
 		w.hot.refunds.Add(1)
 		if atOnce {
 			w.hot.localRef.Add(1)
 		}
 	case engine.Uncertain:
-		w.hot.refunded[key].Add(1)
+		w.hot.accounts[key].refunded.Add(1)
 	}
 }
 
@@ -112,11 +111,9 @@ func tryDo(n *Node, op engine.Op) (res engine.Result, atOnce bool) {
 // checkHot compares the grants of hot keys with what one exact limiter could have granted.
 func (w *world) checkHot(passed time.Duration) error {
 	for key := range hotCount {
-		most := float64(hotCapacities[key]) + float64(hotRates[key])*passed.Seconds()*(1+clock.SlewPartsPerMillion/1e6) + 1
-		granted, refunded := w.hot.granted[key].Load(), w.hot.refunded[key].Load()
-		if float64(granted-refunded) > most {
-			return fmt.Errorf("hot key %d: %d tokens granted and %d refunded, one limiter would have granted %.1f at most", key,
-				granted, refunded, most)
+		op := hotOp(key, 0, 0) // with the largest capacity
+		if err := w.hot.accounts[key].exceeded(string(op.Key), &op.Limit, passed); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/slot"
@@ -30,11 +29,10 @@ const sharedUsers = 2 // of each group
 // sharedLedger has what clients were granted under limits that all groups share.
 type sharedLedger struct {
 	keys      [][]byte
-	granted   []atomic.Int64 // of each shared limit
+	accounts  []account      // of each shared limit
 	asking    chan struct{}  // has room for each client that asks; a reset takes all of it
-	fresh     []atomic.Int64 // granted to requests that began after the last reset was acknowledged
+	fresh     []account      // of requests that began after the last reset was acknowledged
 	freshAt   []atomic.Int64 // when that was begun, by the log; 0 if none was acknowledged
-	resets    []atomic.Int64 // that may have come to each
 	own       [faultGroups][sharedUsers]atomic.Int64
 	uncertain [faultGroups][sharedUsers]atomic.Int64
 	several   atomic.Int64 // grants under a user's limit and shared ones
@@ -43,9 +41,7 @@ type sharedLedger struct {
 }
 
 func newSharedLedger() *sharedLedger {
-	l := &sharedLedger{asking: make(chan struct{}, simClients), granted: make([]atomic.Int64, len(sharedLimits)),
-		fresh: make([]atomic.Int64, len(sharedLimits)), freshAt: make([]atomic.Int64, len(sharedLimits)),
-		resets: make([]atomic.Int64, len(sharedLimits))}
+	l := &sharedLedger{asking: make(chan struct{}, simClients), accounts: make([]account, len(sharedLimits)), fresh: make([]account, len(sharedLimits)), freshAt: make([]atomic.Int64, len(sharedLimits))}
 	for i := range sharedLimits {
 		l.keys = append(l.keys, fmt.Appendf(nil, "global:%d", i))
 	}
@@ -110,12 +106,11 @@ func (l *sharedLedger) reset(w *world, n *Node, i int) {
 			return
 		}
 	}
-	l.resets[i].Add(1) // whatever its outcome
+	l.accounts[i].resets.Add(1) // whatever comes of it
 	l.freshAt[i].Store(0)
 	now := min(time.Now().UnixNano(), w.logTime(l.keys[i]))
-	if res := do(n, engine.Op{Verb: engine.Delete, Key: l.keys[i]})[0]; res.Status == engine.OK ||
-		res.Status == engine.NotFound {
-		l.fresh[i].Store(0)
+	if res := do(n, engine.Op{Verb: engine.Delete, Key: l.keys[i]})[0]; res.Status == engine.OK || res.Status == engine.NotFound {
+		l.fresh[i].granted.Store(0)
 		l.freshAt[i].Store(now)
 	}
 }
@@ -136,8 +131,8 @@ func (w *world) logTime(key []byte) (last int64) {
 
 // grant notes tokens of a shared limit.
 func (l *sharedLedger) grant(i int, tokens int64) {
-	l.granted[i].Add(tokens)
-	l.fresh[i].Add(tokens)
+	l.accounts[i].granted.Add(tokens)
+	l.fresh[i].granted.Add(tokens)
 }
 
 // request asks a user's limit and one or two shared ones.
@@ -212,28 +207,18 @@ func (l *sharedLedger) note(res engine.Result, i, group, user int, tokens int64)
 // exceeded returns the grants beyond a shared limit.
 func (l *sharedLedger) exceeded(passed time.Duration) error {
 	for i := range sharedLimits {
-		if got, most := l.granted[i].Load(), mostOf(&sharedLimits[i], passed, l.resets[i].Load()); float64(got) > most {
-			return fmt.Errorf("%s: %d tokens granted, with %d resets one limiter would have granted %.1f at most", l.keys[i],
-				got, l.resets[i].Load(), most)
+		if err := l.accounts[i].exceeded(l.keys[i], &sharedLimits[i], passed); err != nil {
+			return err
 		}
 		at := l.freshAt[i].Load()
-		if got, most := l.fresh[i].Load(), mostOf(&sharedLimits[i], time.Since(time.Unix(0, at)), 0); at != 0 &&
-			float64(got) > most {
-			return fmt.Errorf("%s: %d tokens granted since a reset, one limiter would have granted %.1f at most", l.keys[i], got,
-				most)
+		if at == 0 {
+			continue
+		}
+		if err := l.fresh[i].exceeded(l.keys[i], &sharedLimits[i], time.Since(time.Unix(0, at))); err != nil {
+			return fmt.Errorf("since a reset: %w", err)
 		}
 	}
 	return nil
-}
-
-// mostOf returns the most tokens that one limiter grants in a time, with some resets in it.
-func mostOf(limit *limits.Limit, passed time.Duration, resets int64) float64 {
-	passed += time.Duration(float64(passed) * clock.SlewPartsPerMillion / 1e6)
-	most := float64(limit.Capacity) * float64(1+resets)
-	if limit.Algorithm == limits.FixedWindow {
-		return most + float64(limit.Capacity)*(1+float64(passed)/float64(limit.Rate.Period))
-	}
-	return most + 1 + float64(limit.Rate.Tokens)*float64(passed)/float64(limit.Rate.Period)
 }
 
 // charged compares the charges of users' limits with the grants, once nothing is under way: all or nothing.
@@ -283,8 +268,8 @@ func (l *sharedLedger) comesToRest(w *world) (err error) {
 
 // shown returns an error if the ledger shows nothing, because too little happened.
 func (l *sharedLedger) shown(leaderChanges int64, c clusterstatus.SharedLimits) error {
-	for i := range l.granted {
-		if l.granted[i].Load() == 0 {
+	for i := range l.accounts {
+		if l.accounts[i].granted.Load() == 0 {
 			return fmt.Errorf("%s granted nothing", l.keys[i])
 		}
 	}

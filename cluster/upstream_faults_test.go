@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testsize"
@@ -130,7 +129,7 @@ type region struct {
 	mu      sync.RWMutex
 	clients map[*Node]*upstream.Upstream
 
-	granted                            [5]atomic.Int64
+	accounts                           [5]account
 	atHome, local, lent, back, dropped atomic.Int64
 	other                              [engine.KeyChanged + 1]atomic.Int64 // requests by status
 }
@@ -212,7 +211,7 @@ func (r *region) client(seed uint64) {
 			op := homeKeys[random.IntN(len(homeKeys))].Clone()
 			op.Tokens = 1 + random.Int64N(3)
 			res := r.home.do(op)
-			r.granted[number(string(op.Key[len("home:"):]))].Add(res.Granted)
+			r.accounts[number(string(op.Key[len("home:"):]))].granted.Add(res.Granted)
 			r.atHome.Add(res.Granted)
 		}
 		r.ask(u, random)
@@ -251,7 +250,7 @@ func (r *region) ask(u *upstream.Upstream, random *rand.Rand) {
 		res := &b.Results[i]
 		r.other[res.Status].Add(1)
 		if keys[i] >= 0 && res.Status == engine.OK && res.Allowed {
-			r.granted[keys[i]].Add(res.Granted)
+			r.accounts[keys[i]].granted.Add(res.Granted)
 		}
 	}
 }
@@ -275,11 +274,8 @@ func (r *region) cutHome(seed uint64) {
 // exceeded returns the grants of home and the region beyond a limit.
 func (r *region) exceeded(passed time.Duration) error {
 	for i := range homeKeys {
-		l := &homeKeys[i].Limit
-		most := float64(l.Capacity) + float64(l.Rate.Tokens)*passed.Hours()*(1+clock.SlewPartsPerMillion/1e6) + 1
-		if got := r.granted[i].Load(); float64(got) > most {
-			return fmt.Errorf("%s: %d tokens were granted, one limiter would have granted %.1f at most", homeKeys[i].Key, got,
-				most)
+		if err := r.accounts[i].exceeded(homeKeys[i].Key, &homeKeys[i].Limit, passed); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -327,7 +323,7 @@ func (r *region) demand(i int) {
 		if !u.Decide(&engine.Batch{Ops: []engine.Op{op}, Results: results, Done: func() { close(done) }}) {
 			<-done
 		}
-		r.granted[i].Add(results[0].Granted)
+		r.accounts[i].granted.Add(results[0].Granted)
 		time.Sleep(10 * time.Millisecond)
 	}
 }
@@ -337,7 +333,7 @@ func (r *region) rest() {
 	for i := range homeKeys {
 		op := homeKeys[i].Clone()
 		op.Tokens, op.Options = op.Limit.Capacity, engine.UpTo
-		r.granted[i].Add(r.home.do(op).Granted)
+		r.accounts[i].granted.Add(r.home.do(op).Granted)
 	}
 }
 
