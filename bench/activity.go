@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// activity is how often processes gave up a processor, and called read and write: for other nodes and files. Those for clients go by other calls.
+// activity is how often processes gave up a processor, and called read and write: for other nodes and files. Those for
+// clients go by other calls.
 type activity struct{ switches, reads, writes float64 }
 
-// activityOf adds up that of processes so far.
+// activityOf adds up the activity of processes so far.
 func activityOf(pids []int) (sum activity, err error) {
 	for _, pid := range pids {
 		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))

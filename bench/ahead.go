@@ -43,7 +43,8 @@ var overSlowLinks = comparison{
 	},
 }
 
-// measure measures throughput side by side, and the latency of one hot key at a part of the load, at the same rate for all.
+// measure measures throughput side by side, and the latency of one hot key at a part of the load, at the same rate for
+// all.
 func (c comparison) measure(ctx context.Context, e Env, f Figures) error {
 	s, stop, err := startSideBySide(ctx, e, c.servers(e), c.title, c.cells, f)
 	if err != nil {
@@ -100,7 +101,7 @@ func (s *sideBySide) warmUp(ctx context.Context, inst *Instance, c Command, cell
 	return err
 }
 
-// tables compare each figure with that of the base.
+// tables compare each figure with the figure of the base.
 func (c comparison) tables(e Env, f Figures) []Table {
 	series := seriesOf(c.servers(e))
 	var latencies []line

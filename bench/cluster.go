@@ -33,8 +33,8 @@ func clusterServers(e Env) []Server {
 	})
 }
 
-// measureCluster measures throughput side by side, then the cluster's latency at half of its throughput, the cost of an entry, and the
-// throughput on a slow disk.
+// measureCluster measures throughput side by side, then the cluster's latency at half of its throughput, the cost of an
+// entry, and the throughput on a slow disk.
 func measureCluster(ctx context.Context, e Env, f Figures) error {
 	s, stop, err := startSideBySide(ctx, e, clusterServers(e), "three nodes", clusterCells, f)
 	if err != nil {

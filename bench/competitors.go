@@ -13,7 +13,8 @@ import (
 	"github.com/stintdb/stint/internal/testprocess"
 )
 
-// The commands of the cheapest limiter that one could write oneself: no decision has fewer reads, writes and arithmetic.
+// The commands of the cheapest limiter that one could write oneself: no decision has fewer reads, writes and
+// arithmetic.
 var (
 	setCommand  = Command{Name: "SET", Tag: "set", Template: "SET {key} 1", Answer: answerOK, FirstWorkload: true}
 	incrCommand = Command{Name: "INCR", Tag: "inc", Template: "INCR {key}", Answer: answerCount, FirstWorkload: true}
@@ -21,8 +22,8 @@ var (
 
 const valkeyProgram = "valkey-server"
 
-// competitors are measured if they are there, and else named: Valkey of today, which Debian does not have, and redis-cell from a checkout,
-// because crates.io has nothing newer than version 0.2.2 of 2018.
+// competitors are measured if they are there, and else named: Valkey of today, which Debian does not have, and
+// redis-cell from a checkout, because crates.io has nothing newer than version 0.2.2 of 2018.
 func (s Settings) competitors(ctx context.Context) (all []Server, missing []string, err error) {
 	if _, err := exec.LookPath(valkeyProgram); err != nil {
 		missing = append(missing, valkeyProgram)

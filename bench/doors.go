@@ -95,7 +95,8 @@ func startDoors(ctx context.Context, e Env) (instances map[bool]*Instance, err e
 	return instances, err
 }
 
-// measurePair measures two doors, first each as fast as it can be, then both at the same rate. The first one of a round is the second of the next.
+// measurePair measures two doors, first each as fast as it can be, then both at the same rate. The first one of a round
+// is the second of the next.
 func measurePair(ctx context.Context, e Env, instances map[bool]*Instance, pair []door, round int, f Figures) error {
 	pair = slices.Clone(pair)
 	if round%2 == 1 {

@@ -14,7 +14,7 @@ const (
 
 // An entryLoad is what clients that send one request at a time cause.
 type entryLoad struct {
-	micros  float64 // CPU of all nodes per grant, without that of idle nodes
+	micros  float64 // CPU of all nodes per grant, without the CPU of idle nodes
 	entries float64 // per grant
 }
 

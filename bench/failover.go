@@ -164,7 +164,7 @@ type clusterKind struct {
 	start func(ctx context.Context, e Env) (cluster, error)
 }
 
-// clusterKinds are those measured; the last takes half a minute for each kill, so -quick leaves it out.
+// clusterKinds are the clusters that are measured; the last takes half a minute for each kill, so -quick leaves it out.
 func clusterKinds(e Env) []clusterKind {
 	all := []clusterKind{
 		{"Stint, three nodes", startStintCluster},
@@ -177,7 +177,8 @@ func clusterKinds(e Env) []clusterKind {
 	return all
 }
 
-// measureFailover kills the primary of each kind of cluster once a round, in the middle of a burst, each time in a new cluster.
+// measureFailover kills the primary of each kind of cluster once a round, in the middle of a burst, each time in a new
+// cluster.
 func measureFailover(ctx context.Context, e Env, f Figures) error {
 	if _, err := exec.LookPath("redis-sentinel"); err != nil {
 		return fmt.Errorf("%w; on Debian and Ubuntu: apt-get install redis-sentinel", err)

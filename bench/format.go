@@ -43,7 +43,7 @@ func formatFigure(v float64) string {
 	}
 }
 
-// formatTiny has five digits behind the point.
+// formatTiny has five digits after the point.
 func formatTiny(v float64) string { return strconv.FormatFloat(v, 'f', 5, 64) }
 
 // formatPercent writes a part of 1 in hundredths.
@@ -54,7 +54,7 @@ func formatPercent(v float64) string {
 	return strconv.FormatFloat(100*v, 'f', 1, 64)
 }
 
-// formatUnit is formatFigure with a unit behind it.
+// formatUnit is formatFigure with a unit after it.
 func formatUnit(v float64, unit string) string {
 	if math.IsNaN(v) {
 		return noFigure

@@ -23,8 +23,8 @@ const (
 	whileIdleJoins = "while a node joins that has only the CPU which nothing else uses"
 )
 
-// measureJoin loads keys into a cluster with several groups and one with one, restarts a node of each by turns, and then has a node join the first
-// under load.
+// measureJoin loads keys into a cluster with several groups and one with one, restarts a node of each by turns, and
+// then has a node join the first under load.
 func measureJoin(ctx context.Context, e Env, f Figures) error {
 	clusters := map[int]*Instance{}
 	defer func() {
@@ -74,7 +74,8 @@ func restartNode(ctx context.Context, inst *Instance, number int) (time.Duration
 	return time.Since(began), err
 }
 
-// joinUnderLoad sends half as many requests as the nodes answer at most, first to these and then while another one joins.
+// joinUnderLoad sends half as many requests as the nodes answer at most, first to these and then while another one
+// joins.
 func joinUnderLoad(ctx context.Context, e Env, inst *Instance, f Figures) error {
 	founders := inst.Nodes[:nodes:nodes]
 	send := respSenders(keyed(expand(throttleTemplate, "joi:{key}", manyKeys.Limit)...), true)
@@ -129,7 +130,8 @@ func joinLater(ctx context.Context, inst *Instance, number int, load string, f F
 	return err
 }
 
-// schedule changes the policy by which a process is given the CPU. With --idle it has only the time that no other process uses.
+// schedule changes the policy by which a process is given the CPU. With --idle it has only the time that no other
+// process uses.
 func schedule(p *process, policy string) error {
 	out, err := exec.Command("chrt", "--all-tasks", policy, "--pid", "0", fmt.Sprint(p.cmd.Process.Pid)).CombinedOutput()
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/stintdb/stint/engine/slot"
 )
 
-// Every group is asked for two keys at each node that is not killed: one far below its limit, and one whose limit is reached after the kill.
+// Every group is asked for two keys at each node that is not killed: one far below its limit, and one whose limit is
+// reached after the kill.
 const (
 	probeGroups    = 12
 	probePerSecond = 40 // of each connection; each grant is an entry of the log, so all of them take a part of the machine only
@@ -21,7 +22,8 @@ const (
 	killWatch  = 2 * time.Second
 )
 
-// The keys by id, and the metrics of groups: one value for each kill and group, or each group whose leader was handed over.
+// The keys by id, and the metrics of groups: one value for each kill and group, or each group whose leader was handed
+// over.
 const (
 	openKey = iota
 	exactKey
@@ -35,7 +37,8 @@ const (
 	killFigures  = "12 groups" // Key.Series
 )
 
-// A probe is the connections to all groups, and their answers. A wait is the time from the first request without a grant until the next grant.
+// A probe is the connections to all groups, and their answers. A wait is the time from the first request without a
+// grant until the next grant.
 type probe struct {
 	tags []string // one in each group
 	name string   // of the keys
@@ -145,7 +148,8 @@ func killsOf(e Env) int {
 	return 30
 }
 
-// measureKills kills one node after the other, each of which is started again, and lastly watches leaders being handed over to the last one.
+// measureKills kills one node after the other, each of which is started again, and lastly watches leaders being handed
+// over to the last one.
 func measureKills(ctx context.Context, e Env, f Figures) error {
 	inst, err := startNodes(e.binary, nodeSetup{options: []string{"--groups", fmt.Sprint(probeGroups)}})(ctx, "stint-groups-kill", nil)
 	if err != nil {

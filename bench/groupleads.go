@@ -43,7 +43,7 @@ func leadsOf(inst *Instance, groups int) ([]int, error) {
 	return parseLeads(r.text, inst.Nodes, groups), nil
 }
 
-// parseLeads reads them from lines of CLUSTER NODES, in which the ranges of slots are behind eight other words.
+// parseLeads reads the leads from lines of CLUSTER NODES, in which the ranges of slots come after eight other words.
 func parseLeads(text string, addresses []string, groups int) []int {
 	leads := make([]int, groups)
 	for i := range leads {
@@ -66,7 +66,8 @@ func parseLeads(text string, addresses []string, groups int) []int {
 	return leads
 }
 
-// spreadOf is how many groups the running node leads that leads most, less that of the one that leads fewest; all reports that each group has one.
+// spreadOf is how many groups the running node leads that leads most, less that of the one that leads fewest; all
+// reports that each group has one.
 func spreadOf(inst *Instance, leads []int) (spread int, all bool) {
 	counts := make([]int, len(inst.Nodes))
 	all = true
@@ -84,8 +85,9 @@ func spreadOf(inst *Instance, leads []int) (spread int, all bool) {
 	return most - fewest, all
 }
 
-// awaitSpread waits until all groups have leaders, and the node that leads the most groups leads no more than most groups more than the node that
-// leads the fewest. It gives up after a fixed time. It returns the difference between the two nodes, and how long it waited.
+// awaitSpread waits until all groups have leaders, and the node that leads the most groups leads no more than most
+// groups more than the node that leads the fewest. It gives up after a fixed time. It returns the difference between
+// the two nodes, and how long it waited.
 func awaitSpread(ctx context.Context, inst *Instance, groups, most int) (spread int, took time.Duration, err error) {
 	began, all := time.Now(), false
 	for ; ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {

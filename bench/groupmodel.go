@@ -14,7 +14,8 @@ const (
 	memoryCPU   = "M: CPU of a decision from memory at its leader, µs"
 )
 
-// measureRoles sends a strict load and one that is denied to the leader of a cluster with one group, whose idle nodes have used so much in a second.
+// measureRoles sends a strict load and one that is denied to the leader of a cluster with one group, whose idle nodes
+// have used so much in a second.
 func measureRoles(ctx context.Context, e Env, inst *Instance, idle float64, speeds map[string]float64, f Figures, round int) error {
 	if err := findLeader(ctx, inst); err != nil {
 		return err

@@ -17,7 +17,7 @@ type idleCluster struct {
 	nodes, groups, replicas int
 }
 
-// Two with many groups, each beside one with none, so that the difference is that of the groups' replicas.
+// Two with many groups, each beside one with none, so that the difference is what the groups' replicas cost.
 var (
 	idleOne       = idleCluster{"three nodes, one group", 3, 1, 0}
 	idleMany      = idleCluster{"three nodes", 3, idleGroups, 0}
@@ -46,7 +46,8 @@ func (c idleCluster) replicasHere() float64 {
 	return float64(c.groups * each)
 }
 
-// measureReplicas measures idle clusters side by side, new ones, because memory that a load once took is not given back soon.
+// measureReplicas measures idle clusters side by side, new ones, because memory that a load once took is not given back
+// soon.
 func measureReplicas(ctx context.Context, e Env, f Figures) error {
 	instances := map[string]*Instance{}
 	defer func() {
@@ -114,7 +115,7 @@ func (f Figures) replicaFigures() (each []float64) {
 	return each
 }
 
-// othersCPU is that of a group at a node without a replica of it: what five nodes use beside the replicas.
+// othersCPU is the CPU of a group at a node without a replica of it: what five nodes use beside the replicas.
 func (f Figures) othersCPU() float64 {
 	here := idleFiveMany.replicasHere()
 	beside := f.last(Key{idleFiveMany.title, "", cpuOfCore}) - f.last(Key{idleFiveOne.title, "", cpuOfCore}) - here*f.last(Key{ofEachReplica, "", cpuOfCore})

@@ -45,8 +45,8 @@ var groupLoads = []groupLoad{
 	{"strict, 150 connections, P=16, to leaders", 153, 16, manyKeys.Limit, 6 * slot.Count, true},
 }
 
-// send sends n requests. With several leaders, redis-benchmark finds them as a client for Redis Cluster does. It replaces {tag} in a pipeline's keys by
-// the tag of one slot, so each slot has its share of the keys.
+// send sends n requests. With several leaders, redis-benchmark finds them as a client for Redis Cluster does. It
+// replaces {tag} in a pipeline's keys by the tag of one slot, so each slot has its share of the keys.
 func (l groupLoad) send(ctx context.Context, inst *Instance, groups, n int) (Sample, error) {
 	switch {
 	case !l.toLeaders:

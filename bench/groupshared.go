@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Each request takes a token of one of many users, which is an entry of the log, and one of a bucket that all groups share.
+// Each request takes a token of one of many users, which is an entry of the log, and one of a bucket that all groups
+// share.
 const (
 	sharedGroups  = 12
 	sharedUsers   = 10_000
@@ -15,11 +16,13 @@ const (
 	sharedLonger  = 4               // times as long over the limit: at the end some tokens are on loan, 80 or so however long it took
 	sharedSettles = 2 * time.Second // until tokens that nobody uses are back, and all entries applied
 
-	// clocksDiffer is how much more than by the clock here the cluster's time may have allowed: nodes' clocks are followed so fast at most.
+	// clocksDiffer is how much more than by the clock here the cluster's time may have allowed: nodes' clocks are
+	// followed so fast at most.
 	clocksDiffer = 1.0005
 )
 
-// sharedLimits are asked for as often: one is not reached, the other three times over. More requests would be the load's limit, not the bucket's.
+// sharedLimits are asked for as often: one is not reached, the other three times over. More requests would be the
+// load's limit, not the bucket's.
 var sharedLimits = []int{bucketPerSecond, sharedAsked / 3}
 
 // sharedLoad is a Key.Load.

@@ -11,7 +11,8 @@ import (
 // A spreadCluster has its leaders spread again after each of the spreadEvents.
 type spreadCluster struct{ nodes, replicas int }
 
-// spreadClusters run at the same time. The largest, of 108 replicas on each machine's cores if all nodes had each group, has three of each.
+// spreadClusters run at the same time. The largest, of 108 replicas on each machine's cores if all nodes had each
+// group, has three of each.
 func spreadClusters(e Env) []spreadCluster {
 	all := []spreadCluster{{3, 0}, {5, 3}, {9, 3}}
 	if e.Quick {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Kept are the figures of earlier runs, so that parts can be measured one by one and published together. Figures of another commit, on another
-// machine or with other settings are not kept.
+// Kept are the figures of earlier runs, so that parts can be measured one by one and published together. Figures of
+// another commit, on another machine or with other settings are not kept.
 type Kept struct {
 	Stamp string
 	Parts map[string]KeptPart // by Part.name

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A part of one run and a part of another are published together, unless the runs are of two commits. NaN is a figure, too.
+// A part of one run and a part of another are published together, unless the runs are of two commits. NaN is a figure,
+// too.
 func TestPartsOfSeveralRuns(t *testing.T) {
 	dir, first := t.TempDir(), sampleReport()
 	first.Figures[onlyServers].add(lua, "", p50, nan)

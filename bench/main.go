@@ -2,9 +2,9 @@
 // beside any other server that speaks RESP, in one run on one machine:
 // throughput, latency, server CPU per request, memory per key.
 //
-// The load comes from redis-benchmark, and with a rate from the program itself (pace.go); servers take turns within every round (rounds.go), so that ratios hold
-// even where absolute figures are noisy. The table in parts.go has everything that can be measured: how, its tables and its targets. See
-// README.md.
+// The load comes from redis-benchmark, and with a rate from the program itself (pace.go); servers take turns within
+// every round (rounds.go), so that ratios hold even where absolute figures are noisy. The table in parts.go has
+// everything that can be measured: how, its tables and its targets. See README.md.
 package main
 
 import (

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A market opens: a load rises to sixteen times within a moment. Each request needs a token of its user and one of a global limit. The
-// incident has these sizes, at 285,000 requests per second; they are scaled to the machine.
+// A market opens: a load rises to sixteen times within a moment. Each request needs a token of its user and one of a
+// global limit. The incident has these sizes, at 285,000 requests per second; they are scaled to the machine.
 const (
 	marketRise    = 16.0
 	marketPeak    = 285_000.0
@@ -48,7 +48,8 @@ func measureMarket(ctx context.Context, e Env, f Figures) error {
 	})
 }
 
-// openMarket sends the load before and after the opening. Before it the global limit is not reached, so it is full at the opening.
+// openMarket sends the load before and after the opening. Before it the global limit is not reached, so it is full at
+// the opening.
 func openMarket(ctx context.Context, e Env, server string, inst *Instance, round int, top float64, f Figures) error {
 	scale := top / marketPeak
 	limit := scale * marketLimit

@@ -76,7 +76,8 @@ func growth(inst *Instance, n int, fill func(from, n int) error) (bytesEach floa
 	return float64(resident[1]-resident[0]) / float64(n), nil
 }
 
-// addGC adds the collections of a Go server from start-up until now. Of the pauses it has the longest single stop-the-world phase.
+// addGC adds the collections of a Go server from start-up until now. Of the pauses it has the longest single
+// stop-the-world phase.
 func (f Figures) addGC(series string, inst *Instance) {
 	var cycles []gcCycle
 	for _, p := range inst.processes {

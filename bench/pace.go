@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// A pace is a load whose requests are due at times fixed in advance, so that a stall of the server delays all that are due during it.
+// A pace is a load whose requests are due at times fixed in advance, so that a stall of the server delays all that are
+// due during it.
 type pace struct {
 	connections int
 	pipeline    int     // requests that are due together and are sent together
@@ -131,7 +132,8 @@ func (p pace) dueAt(began time.Time, number, request int) time.Time {
 	return began.Add(time.Duration(float64(request*p.connections+number) / p.perSecond * float64(time.Second)))
 }
 
-// collect waits until the next request is due, and returns since when it and those that go with it have been due; none after the end.
+// collect waits until the next request is due, and returns since when it and those that go with it have been due; none
+// after the end.
 func (p pace) collect(due []time.Time, began, end time.Time, number, next int) []time.Time {
 	now := time.Now()
 	if p.perSecond == 0 {
@@ -156,8 +158,8 @@ func (p pace) collect(due []time.Time, began, end time.Time, number, next int) [
 	return due
 }
 
-// respSenders send the command of each id. The first integer of a reply is above 0 if the request was granted; with denialFirst, as in
-// CL.THROTTLE's, if it was denied.
+// respSenders send the command of each id. The first integer of a reply is above 0 if the request was granted; with
+// denialFirst, as in CL.THROTTLE's, if it was denied.
 func respSenders(command func(id int) []string, denialFirst bool) func(address string) connector {
 	return func(address string) connector {
 		return func(ctx context.Context, _ int) (sender, error) {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A server answers each request after a millisecond, the hundredth after a second. At a rate, the requests that are due in that second count
-// with their delay; without one, only the one that was sent does.
+// A server answers each request after a millisecond, the hundredth after a second. At a rate, the requests that are due
+// in that second count with their delay; without one, only the one that was sent does.
 func TestPaceCountsRequestsDelayedByAStall(t *testing.T) {
 	for _, c := range []struct {
 		perSecond   float64

@@ -23,7 +23,8 @@ type Env struct {
 	binary  string   // of Stint
 }
 
-// The table of parts, in the order in which they are measured and printed. -only can also name some of the servers of the first.
+// The table of parts, in the order in which they are measured and printed. -only can also name some of the servers of
+// the first.
 var parts = []Part{
 	{name: onlyServers, measure: measureServers, tables: serverTables, targets: serverTargets},
 	{name: "persistence", measure: measureDisk, tables: diskTables, targets: diskTargets},

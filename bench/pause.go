@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// measurePause asks at a steady rate over one connection, first undisturbed and then while one snapshot after the other is written, for as
-// long as one takes at least.
+// measurePause asks at a steady rate over one connection, first undisturbed and then while one snapshot after the other
+// is written, for as long as one takes at least.
 func measurePause(ctx context.Context, inst *Instance, snapshot time.Duration, f Figures) error {
 	load := pace{connections: 1, pipeline: 1, keys: 1, perSecond: 4000, duration: max(2*time.Second, snapshot)}
 	send := respSenders(keyed(expand(throttleTemplate, "clt:steady", hotKey.Limit)...), true)

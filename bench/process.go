@@ -19,7 +19,7 @@ import (
 // An Instance is a running server: processes of ours, or (for -other) the address of one that was already running.
 type Instance struct {
 	Addr      string
-	Nodes     []string // addresses of all nodes of a cluster; Addr is that of its leader
+	Nodes     []string // addresses of all nodes of a cluster; Addr is the address of its leader
 	links     []*slowLink
 	processes []*process
 	launch    func(ctx context.Context, number int) (*process, error) // runs a node of a cluster
@@ -64,8 +64,8 @@ func (i *Instance) onDeath(ctx context.Context, f func()) {
 	}
 }
 
-// entrances is where the clients of a load on all nodes connect: as many addresses as a cluster has nodes. One server has as
-// many clients, so that the load is the same.
+// entrances is where the clients of a load on all nodes connect: as many addresses as a cluster has nodes. One server
+// has as many clients, so that the load is the same.
 func (i *Instance) entrances() []string {
 	if len(i.Nodes) > 0 {
 		return i.Nodes

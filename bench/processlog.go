@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// readyLine matches the line that all servers print once they accept connections, Sentinel the second. It matches the whole word,
-// because "address already in use" is no readiness.
+// readyLine matches the line that all servers print once they accept connections, Sentinel the second. It matches the
+// whole word, because "address already in use" is no readiness.
 var readyLine = regexp.MustCompile(`(?i)\bready\b|\+monitor`)
 
 // lastLinesKept is the number of lines shown of a dead server's output.
@@ -67,8 +67,8 @@ func (l *processLog) line(s string) {
 	}
 }
 
-// listening is where a server accepts connections, by protocol, as the ready lines of Stint and of the yardstick have it.
-// The protocol of Redis is "".
+// listening is where a server accepts connections, by protocol, as the ready lines of Stint and of the yardstick have
+// it. The protocol of Redis is "".
 func (l *processLog) listening() map[string]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -58,8 +58,8 @@ func parseStatCPU(stat string) (time.Duration, error) {
 	return time.Duration(user+system) * clockTick, nil
 }
 
-// sleeps is how often threads of the processes have waited so far, each of which somebody had to wake. Threads that have ended
-// do not count.
+// sleeps is how often threads of the processes have waited so far, each of which somebody had to wake. Threads that
+// have ended do not count.
 func sleeps(pids []int) (sum int64, err error) {
 	for _, pid := range pids {
 		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))

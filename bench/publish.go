@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// publish prints the tables and writes them to outDir. With -docs it writes a part of them, and of those of the other parts, into
-// docs/performance.md, and the picture.
+// publish prints the tables and writes them to outDir. With -docs it writes a part of them, and of those of the other
+// parts, into docs/performance.md, and the picture.
 func publish(root string, r *Report, kept Kept) error {
 	text := markdown(r)
 	fmt.Println(text)

@@ -24,7 +24,7 @@ type Sample struct {
 	CPUMicros    float64 // server CPU per request; NaN when no process id is known
 	Sleeps       float64 // of the server's threads, for 1,000 requests; NaN too
 
-	// The following are those of a pace; redis-benchmark has none of them.
+	// The following are a pace's; redis-benchmark has none of them.
 	Seconds                  float64
 	Granted, Errors, NotSent int
 	FirstError               error
@@ -41,7 +41,8 @@ func drive(ctx context.Context, inst *Instance, connections, pipeline, n int, ar
 	return driveAt(ctx, inst, []string{inst.Addr}, connections, pipeline, n, args)
 }
 
-// driveAt divides the connections and the requests among several redis-benchmarks, one for each address of the instance.
+// driveAt divides the connections and the requests among several redis-benchmarks, one for each address of the
+// instance.
 func driveAt(ctx context.Context, inst *Instance, addresses []string, connections, pipeline, n int, args []string) (Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
@@ -81,7 +82,7 @@ func atOnce(inst *Instance, addresses []string, run func(address string) (Sample
 	return s, nil
 }
 
-// together adds up samples taken at the same time. The time is that of the slowest, and so are the latencies.
+// together adds up samples taken at the same time. The time and the latencies are the slowest sample's.
 func together(samples []Sample) (sum Sample) {
 	for _, s := range samples {
 		sum.Requests += s.Requests

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// sampleReport has a figure in every cell of the first tables: Redis Lua GCRA 100 per second, the next series 200, and so on.
+// sampleReport has a figure in every cell of the first tables: Redis Lua GCRA 100 per second, the next series 200, and
+// so on.
 func sampleReport() *Report {
 	f := Figures{} // of the servers
 	r := &Report{
@@ -49,7 +50,7 @@ func TestMarkdownShowsEverySeries(t *testing.T) {
 	}
 }
 
-// The page has the rows for readers in place of those of the run before.
+// The page has the rows for readers in place of the rows of the run before.
 func TestDocsPage(t *testing.T) {
 	page, err := docsPage("# Figures\n\n"+partBegins+"old\n"+partEnds+"\nThe end.\n", sampleReport())
 	if err != nil {

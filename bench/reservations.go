@@ -26,8 +26,8 @@ type reservationLoad struct {
 	command func(i int) []string
 }
 
-// Every request is granted. New keys live for a minute, as long as the reservations, so that both make the server's tables
-// grow.
+// Every request is granted. New keys live for a minute, as long as the reservations, so that both make the server's
+// tables grow.
 var reservationLoads = []reservationLoad{
 	{acquireKnown, func(i int) []string {
 		return []string{"TB.ACQUIRE", fmt.Sprintf("key:%012d", spread(i)), "1000001", "30/60s"}

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// A reply is a RESP2 value of the kinds used here: a line, a bulk string, an integer, or an array. Texts in an array are
-// dropped.
+// A reply is a RESP2 value of the kinds used here: a line, a bulk string, an integer, or an array. Texts in an array
+// are dropped.
 type reply struct {
 	text     string  // simple or bulk string
-	integers []int64 // an integer, or those of an array
+	integers []int64 // an integer, or the integers of an array
 }
 
 // errReply marks an error reply of the server, as opposed to a broken connection.

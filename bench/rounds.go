@@ -49,8 +49,8 @@ func (e Env) rounds(first int, what string, f func(round int) error) error {
 	return nil
 }
 
-// A sideBySide has servers that all run at the same time, and measures them in turns: in every round, for every cell, server after
-// server, so that other load on the machine affects all of them.
+// A sideBySide has servers that all run at the same time, and measures them in turns: in every round, for every cell,
+// server after server, so that other load on the machine affects all of them.
 type sideBySide struct {
 	Env
 	title     string
@@ -90,8 +90,8 @@ func (s *sideBySide) run(ctx context.Context) error {
 	})
 }
 
-// measure adds one sample to a cell. The first round starts with a short probe, which also warms the server up; later rounds take
-// the number of requests from the last sample.
+// measure adds one sample to a cell. The first round starts with a short probe, which also warms the server up; later
+// rounds take the number of requests from the last sample.
 func (s *sideBySide) measure(ctx context.Context, series Series, cell Cell, round int) error {
 	inst := s.instances[series.Server.Name]
 	if s.before != nil {

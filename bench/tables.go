@@ -36,7 +36,7 @@ func figure(metric string, format func(float64) string) column {
 	return column{header: metric, metrics: []string{metric}, format: format}
 }
 
-// versus compares a metric with that of another series.
+// versus compares a metric with the metric of another series.
 func versus(metric, base, title string) column {
 	return column{header: "vs " + title, metrics: []string{metric}, base: base}
 }

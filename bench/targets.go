@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A Target is a figure and its bound. Costs are compared by CPU time, because the throughput of a cheap command is redis-benchmark's.
+// A Target is a figure and its bound. Costs are compared by CPU time, because the throughput of a cheap command is
+// redis-benchmark's.
 type Target struct {
 	Name   string
 	Unit   string // of the value: "x" for a ratio

@@ -160,7 +160,7 @@ func TestPartsByName(t *testing.T) {
 	}
 }
 
-// The server parts of -only are those whose servers are named.
+// The server parts of -only are the parts whose servers are named.
 func TestOnlyPersistence(t *testing.T) {
 	for only, want := range map[string]struct {
 		servers int

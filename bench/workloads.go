@@ -72,7 +72,7 @@ var (
 	}
 )
 
-// workloads are those of the first tables.
+// workloads are the workloads of the first tables.
 var workloads = []Workload{manyKeys, hotKey, deniedKey}
 
 // A Cell is a workload with a pipeline.

@@ -49,8 +49,8 @@ func (s yardstick) run() error {
 	return <-ended
 }
 
-// asYardstick is the argument with which this program is the servers that only answer. They are a process apart, so that the CPU time of a
-// server is only the server's.
+// asYardstick is the argument with which this program is the servers that only answer. They are a process apart, so
+// that the CPU time of a server is only the server's.
 const asYardstick = "yardstick"
 
 // serveYardstick serves until the process is ended.

@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/server/conn/wait"
 )
 
-// A client that never reads its replies is paused when too many are waiting, and closed later; until then the server's memory is
-// bounded, and others are served.
+// A client that never reads its replies is paused when too many are waiting, and closed later; until then the server's
+// memory is bounded, and others are served.
 func TestClientThatDoesNotRead(t *testing.T) {
 	for name, command := range map[string][]byte{
 		"echo": frame("ECHO", strings.Repeat("x", 10_000)),

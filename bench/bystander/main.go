@@ -1,5 +1,6 @@
-// Command bystander shows what one user's connections do to another's requests: it sends each of many commands from forty connections of one user,
-// as fast as replies come, and meanwhile measures CL.THROTTLE of another user, a request each half a millisecond, from a process of its own.
+// Command bystander shows what one user's connections do to another's requests: it sends each of many commands from
+// forty connections of one user, as fast as replies come, and meanwhile measures CL.THROTTLE of another user, a request
+// each half a millisecond, from a process of its own.
 //
 // It empties the server that it is pointed at:
 //

@@ -23,7 +23,7 @@ type Keyed struct {
 // On is the limit on a key, for [Limiter.All].
 func On(key string, limit Limit) Keyed { return Keyed{Key: key, Limit: limit} }
 
-// Cost returns the limit with its own number of tokens, in place of that of the call. With 0, the limit's state is
+// Cost returns the limit with its own number of tokens, in place of the call's. With 0, the limit's state is
 // reported and nothing is taken.
 func (k Keyed) Cost(n int64) Keyed {
 	k.cost, k.hasCost = n, true

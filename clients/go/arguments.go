@@ -19,7 +19,7 @@ func (l Limit) appendArguments(to []any) []any {
 	return append(to, l.tokens, l.second())
 }
 
-// appendOptions adds the options of the limit, which stand behind the tokens of its command, and behind its spec.
+// appendOptions adds the options of the limit, which stand after the tokens of its command, and after its spec.
 func (l Limit) appendOptions(to []any) []any {
 	if l.algorithm == fairShare && l.weight != 1 {
 		to = append(to, "WEIGHT", l.weight)

@@ -14,8 +14,9 @@ var calendar = map[Period]time.Duration{
 	Quarter: 91 * 24 * time.Hour, Year: 365 * 24 * time.Hour,
 }
 
-// In returns the limit with the windows of a time zone, such as Europe/Berlin, in place of UTC. It is for Window with Day, Week, Month,
-// Quarter or Year; other limits are returned as they are. The server knows the names of the IANA database.
+// In returns the limit with the windows of a time zone, such as Europe/Berlin, in place of UTC. It is for Window with
+// Day, Week, Month, Quarter or Year; other limits are returned as they are. The server knows the names of the IANA
+// database.
 func (l Limit) In(zone string) Limit {
 	if l.hasAnchor() {
 		l.zone = zone
@@ -23,8 +24,9 @@ func (l Limit) In(zone string) Limit {
 	return l
 }
 
-// From returns the limit with windows from another beginning: "6" or "13:40" is the time of a Day, "sunday" the day of a Week, "17" the day of a Month,
-// both also with a time, as in "17T06:00", and "04-06" the date of a Year, or of one of its Quarters. A month without that day has it on its last. Other limits are returned as they are.
+// From returns the limit with windows from another beginning: "6" or "13:40" is the time of a Day, "sunday" the day of
+// a Week, "17" the day of a Month, both also with a time, as in "17T06:00", and "04-06" the date of a Year, or of one
+// of its Quarters. A month without that day has it on its last. Other limits are returned as they are.
 func (l Limit) From(beginning string) Limit {
 	if l.hasAnchor() {
 		l.from = beginning

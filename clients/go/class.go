@@ -9,14 +9,14 @@ import (
 // maxAncestors is the largest number of nodes above a class.
 const maxAncestors = 3
 
-// A Class is a class in a tree, such as a plan or a team (HT.ACQUIRE). It has an assured rate and a ceiling, and borrows
-// from its ancestors the tokens that they have beyond those assured to others. Every node of the tree is a token bucket
-// under a key. All callers should describe the same tree: the tree is where their requests say it is.
+// A Class is a class in a tree, such as a plan or a team (HT.ACQUIRE). It has an assured rate and a ceiling, and
+// borrows from its ancestors the tokens that they have beyond those assured to others. Every node of the tree is a
+// token bucket under a key. All callers should describe the same tree: the tree is where their requests say it is.
 type Class struct {
 	// Key is the key of the class.
 	Key string
 	// Assured is the bucket that the class is never denied, while the assured capacities and rates under each ancestor
-	// add up to at most those of the ancestor. Ceiling is the most that it gets by borrowing.
+	// add up to at most the ancestor's. Ceiling is the most that it gets by borrowing.
 	Assured, Ceiling Limit
 	// Under are the 1 to 3 ancestors, the parent first and the root last.
 	Under []Keyed
@@ -28,7 +28,7 @@ func (l *Limiter) AllowClass(ctx context.Context, class Class) (Result, error) {
 }
 
 // AllowClassN takes n tokens of a class, of its assured ones or of those that its ancestors have to lend, or none. The
-// Result is that of the class. See [Limiter.Allow] about err.
+// Result is the result of the class. See [Limiter.Allow] about err.
 //
 // [LocalShare] keeps to its share of the ceiling and of each ancestor, first come, first served. It assures nothing.
 func (l *Limiter) AllowClassN(ctx context.Context, class Class, n int64) (Result, error) {

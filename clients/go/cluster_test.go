@@ -27,9 +27,9 @@ func leader(addresses []string) string {
 	return ""
 }
 
-// TestCluster: through every kind of client, with nodes that forward and nodes that redirect, while the leader is killed
-// under load. The limits hold, whatever becomes of the requests that were on their way, and all goes on afterwards, until
-// they are used up.
+// TestCluster: through every kind of client, with nodes that forward and nodes that redirect, while the leader is
+// killed under load. The limits hold, whatever becomes of the requests that were on their way, and all goes on
+// afterwards, until they are used up.
 func TestCluster(t *testing.T) {
 	for name, flags := range map[string][]string{"forwarding": nil, "redirecting": {"--redirect", "moved"}} {
 		t.Run(name, func(t *testing.T) {

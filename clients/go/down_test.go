@@ -292,7 +292,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreNotRepeated: neither an outcome that is not known nor a refusal is asked for again, though go-redis would.
+// TestRefusalsAreNotRepeated: neither an outcome that is not known nor a refusal is asked for again, though go-redis
+// would.
 func TestRefusalsAreNotRepeated(t *testing.T) {
 	for _, reply := range []string{"-UNCERTAIN leader lost", "-CLUSTERDOWN no leader", "-LOADING state", ""} {
 		var asked atomic.Int64

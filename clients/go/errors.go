@@ -28,8 +28,8 @@ var (
 	// ErrOverloaded: too many requests wait to be sent. Nothing was sent.
 	ErrOverloaded = errors.New("stint: too many requests are waiting")
 
-	// ErrUnauthenticated: the server takes no requests from this connection: NOAUTH, WRONGPASS, DENIED (protected mode),
-	// or too many failed logins from this address.
+	// ErrUnauthenticated: the server takes no requests from this connection: NOAUTH, WRONGPASS, DENIED (protected
+	// mode), or too many failed logins from this address.
 	ErrUnauthenticated = errors.New("stint: unauthenticated")
 	// ErrClosed: the limiter was closed.
 	ErrClosed = errors.New("stint: closed")

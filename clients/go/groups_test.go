@@ -11,8 +11,8 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-// TestGroups: a client for Redis Cluster finds the leaders of a cluster with several groups, sends them the keys of their slots, and goes on
-// when a node dies. No increment is lost or made twice that was answered.
+// TestGroups: a client for Redis Cluster finds the leaders of a cluster with several groups, sends them the keys of
+// their slots, and goes on when a node dies. No increment is lost or made twice that was answered.
 func TestGroups(t *testing.T) {
 	t.Parallel() // waits until the groups have leaders on all nodes
 	cluster, err := servertest.StartCluster("--redirect", "moved", "--groups", "4")

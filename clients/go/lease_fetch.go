@@ -88,7 +88,8 @@ func (e *lease) serve(answer func(*waiter) Result) {
 	e.waiters = kept
 }
 
-// want is the number of tokens to ask for: those of the waiters and of the time ahead, without those that are left. e.mu is held.
+// want is the number of tokens to ask for: the tokens of the waiters and of the time ahead, without what is left.
+// e.mu is held.
 func (e *lease) want(now moment) int64 {
 	e.measure(now)
 	needed := min(e.demand*float64(e.leases.ahead), float64(e.limit.tokens))
@@ -104,8 +105,8 @@ func (e *lease) want(now moment) int64 {
 	return max(0, min(tokens, e.limit.tokens))
 }
 
-// inDemand reports that at least two requests for n tokens are expected in the time ahead. Otherwise a loan costs more requests than it
-// saves. e.mu is held.
+// inDemand reports that at least two requests for n tokens are expected in the time ahead. Otherwise a loan costs more
+// requests than it saves. e.mu is held.
 func (e *lease) inDemand(now moment, n int64) bool {
 	e.measure(now)
 	return e.demand*float64(e.leases.ahead) >= 2*float64(n)
@@ -166,7 +167,8 @@ func (e *lease) sendBack(ctx context.Context) error {
 	return err
 }
 
-// end gives the tokens back, and tries it a second time if the answer is lost. Later requests go to the server one by one.
+// end gives the tokens back, and tries it a second time if the answer is lost. Later requests go to the server one by
+// one.
 func (e *lease) end(ctx context.Context) error {
 	e.mu.Lock()
 	e.ended = true

@@ -33,7 +33,8 @@ func TestLeasesWithoutServer(t *testing.T) {
 	})
 }
 
-// TestLateAnswer: tokens of an answer that comes after its request was given up are not spent. They are charged with the next operation.
+// TestLateAnswer: tokens of an answer that comes after its request was given up are not spent. They are charged with
+// the next operation.
 func TestLateAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := PerHour(10).Burst(100_000)
@@ -66,7 +67,8 @@ func TestLateAnswer(t *testing.T) {
 	})
 }
 
-// TestLostReturn: a return that was lost is sent again with the next use, or by Close, so that no token is lost with it.
+// TestLostReturn: a return that was lost is sent again with the next use, or by Close, so that no token is lost with
+// it.
 func TestLostReturn(t *testing.T) {
 	for _, next := range []string{"use", "close"} {
 		t.Run(next, func(t *testing.T) {

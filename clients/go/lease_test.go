@@ -164,8 +164,8 @@ func TestClosedLeases(t *testing.T) {
 	})
 }
 
-// TestRefundBySomebodyElse: another process gets a large reservation back while this one holds tokens, and goes on to ask for few. The
-// bucket and this process together never have more than the capacity.
+// TestRefundBySomebodyElse: another process gets a large reservation back while this one holds tokens, and goes on to
+// ask for few. The bucket and this process together never have more than the capacity.
 func TestRefundBySomebodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := PerSecond(1000).Burst(100_000)

@@ -21,22 +21,25 @@ const (
 	forgetAfter    = 40                     // rounds without a request after which a key is forgotten: 10 s
 )
 
-// Leases answers requests from memory, with tokens that Stint has set aside for this process. Make one with [Limiter.Lease].
+// Leases answers requests from memory, with tokens that Stint has set aside for this process. Make one with
+// [Limiter.Lease].
 //
-// It keeps the same limits as the limiter itself, by construction: the server counts tokens as taken from the moment that it sets them
-// aside until this process states that they are not spent. So refunds, resets and other rates, by anybody, make no token count twice,
-// and neither do lost messages. Processes stop spending five seconds after the last operation that the server is known to have
-// carried out, also when they were stopped or the machine slept meanwhile; after ten seconds the server counts the tokens as spent.
-// Only a process whose clocks both lose half of the time could spend tokens that count no longer.
+// It keeps the same limits as the limiter itself, by construction: the server counts tokens as taken from the moment
+// that it sets them aside until this process states that they are not spent. So refunds, resets and other rates, by
+// anybody, make no token count twice, and neither do lost messages. Processes stop spending five seconds after the last
+// operation that the server is known to have carried out, also when they were stopped or the machine slept meanwhile;
+// after ten seconds the server counts the tokens as spent. Only a process whose clocks both lose half of the time could
+// spend tokens that count no longer.
 //
-// The price of leases is that tokens held by one process are not available to others. A chunk is sized for the demand of the next
-// 100 ms, and is at most an eighth of the tokens that are left. So near the limit, and with limits of less than eight tokens, nothing is
-// lent, and requests go to the server one by one. So do requests for keys that are in little demand. Tokens unused for a quarter of a
-// second, or half, go back. A process that crashes, or is cut off, costs the tokens that it held: they are set aside for ten seconds,
-// and then count as spent.
+// The price of leases is that tokens held by one process are not available to others. A chunk is sized for the demand
+// of the next 100 ms, and is at most an eighth of the tokens that are left. So near the limit, and with limits of less
+// than eight tokens, nothing is lent, and requests go to the server one by one. So do requests for keys that are in
+// little demand. Tokens unused for a quarter of a second, or half, go back. A process that crashes, or is cut off,
+// costs the tokens that it held: they are set aside for ten seconds, and then count as spent.
 //
-// Token buckets and fixed windows can be leased, each key by at most 16 processes at a time. Requests with other limits, those for
-// more than MaxKeys keys, and all to a server that does not have RL.LEND, go to the server one by one.
+// Token buckets and fixed windows can be leased, each key by at most 16 processes at a time. Requests with other
+// limits, those for more than MaxKeys keys, and all to a server that does not have RL.LEND, go to the server one by
+// one.
 type Leases struct {
 	limiter *Limiter
 	ahead   time.Duration
@@ -82,8 +85,9 @@ func (l *Limiter) Lease(o LeaseOptions) *Leases {
 	return s
 }
 
-// now returns the time since the leases were made, and the time of day. If the process is stopped between the two readings that [time.Now] makes, the
-// time since an earlier moment can only seem longer. Tokens then end too early, and never too late.
+// now returns the time since the leases were made, and the time of day. If the process is stopped between the two
+// readings that [time.Now] makes, the time since an earlier moment can only seem longer. Tokens then end too early, and
+// never too late.
 func (s *Leases) now() moment {
 	now := time.Now()
 	return moment{int64(now.Sub(s.epoch)), now.UnixNano()}
@@ -141,7 +145,8 @@ func (s *Leases) find(key serverKey, limit Limit) *lease {
 	return e
 }
 
-// leasable reports whether a limit can be leased. The server lends an eighth of the tokens that are left, so none of fewer than eight.
+// leasable reports whether a limit can be leased. The server lends an eighth of the tokens that are left, so none of
+// fewer than eight.
 func (s *Leases) leasable(limit Limit) bool {
 	known := limit.algorithm == tokenBucket || limit.algorithm == fixedWindow
 	return known && limit.check() == nil && limit.tokens >= 8

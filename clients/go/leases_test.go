@@ -32,8 +32,8 @@ func (s *stops) saw(held int64) {
 	}
 }
 
-// TestLeasesReturnTheRest: unused tokens are back after Close. For a window that is exact, unless the process was stopped for longer than a
-// loan lasts; for a bucket, time brings some back meanwhile.
+// TestLeasesReturnTheRest: unused tokens are back after Close. For a window that is exact, unless the process was
+// stopped for longer than a loan lasts; for a bucket, time brings some back meanwhile.
 func TestLeasesReturnTheRest(t *testing.T) {
 	for name, limit := range map[string]stint.Limit{"bucket": stint.PerDay(100_000), "window": stint.Window(100_000, stint.Starting(time.Hour))} {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,8 @@ func TestLeasesTakeInChunks(t *testing.T) {
 	}
 }
 
-// TestLeasesNearTheLimit: several processes use the limit up to the last token, but for those lost by a stop, and not one more.
+// TestLeasesNearTheLimit: several processes use the limit up to the last token, but for those lost by a stop, and not
+// one more.
 func TestLeasesNearTheLimit(t *testing.T) {
 	connect(t)
 	const tokens, processes = 20_000, 4

@@ -55,17 +55,17 @@ var words = [...]struct{ command, spec, options, instead string }{
 	adaptive:      {command: "AD.ACQUIRE", spec: "AD", options: "PEEK MAXWAIT", instead: "ask for tokens with Allow"},
 }
 
-// PerSecond is a token bucket that is refilled with n tokens a second. It holds n tokens, or those of Burst.
+// PerSecond is a token bucket that is refilled with n tokens a second. It holds n tokens, or as many as Burst says.
 func PerSecond(n int64) Limit { return Per(n, time.Second) }
 
-// PerMinute is a token bucket that is refilled with n tokens a minute. It holds n tokens, or those of Burst.
+// PerMinute is a token bucket that is refilled with n tokens a minute. It holds n tokens, or as many as Burst says.
 func PerMinute(n int64) Limit { return Per(n, time.Minute) }
 
-// PerHour is a token bucket that is refilled with n tokens an hour. It holds n tokens, or those of Burst.
+// PerHour is a token bucket that is refilled with n tokens an hour. It holds n tokens, or as many as Burst says.
 func PerHour(n int64) Limit { return Per(n, time.Hour) }
 
-// PerDay is a token bucket that is refilled with n tokens in 24 hours. It holds n tokens, or those of Burst. For n in
-// each calendar day, use Window(n, Day).
+// PerDay is a token bucket that is refilled with n tokens in 24 hours. It holds n tokens, or as many as Burst says. For
+// n in each calendar day, use Window(n, Day).
 func PerDay(n int64) Limit { return Per(n, 24*time.Hour) }
 
 // Per is a token bucket (TB.ACQUIRE) that is refilled evenly with n tokens in every period. It holds n tokens, or those
@@ -176,11 +176,10 @@ func (l Limit) FillTime() time.Duration {
 	return time.Duration(ceilMulDiv(l.Tokens(), int64(l.period), l.count))
 }
 
-// MoreAfter is the time from an answer under this limit until there are more tokens to take: the next token of a bucket, the
-// first one after a debt, the next place in a queue, the next window; 0 when all tokens are there. After a denial it is
-// never later than RetryAfter. It is not known, and ok is false, for sliding
-// windows and logs, members of a fair share and adaptive limits unless they denied the request, and when the limiter's
-// policy answered.
+// MoreAfter is the time from an answer under this limit until there are more tokens to take: the next token of a
+// bucket, the first one after a debt, the next place in a queue, the next window; 0 when all tokens are there. After a
+// denial it is never later than RetryAfter. It is not known, and ok is false, for sliding windows and logs, members of
+// a fair share and adaptive limits unless they denied the request, and when the limiter's policy answered.
 func (l Limit) MoreAfter(r Result) (after time.Duration, ok bool) {
 	denied := !r.Allowed && r.RetryAfter != Never
 	switch {

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// TestLoansNeverExceedTheLimit: over random histories of processes that spend from purses, with messages that are lost or late, processes
-// that stop or crash, and refunds, deletions and other rates by anybody, no more is granted than one exact limiter would that counts
-// every token when it is spent. Each fault lets some history exceed it, so the test finds faults.
+// TestLoansNeverExceedTheLimit: over random histories of processes that spend from purses, with messages that are lost
+// or late, processes that stop or crash, and refunds, deletions and other rates by anybody, no more is granted than one
+// exact limiter would that counts every token when it is spent. Each fault lets some history exceed it, so the test
+// finds faults.
 func TestLoansNeverExceedTheLimit(t *testing.T) {
 	const histories = 5000
 	limits := []Limit{PerSecond(1000).Burst(100_000), PerSecond(100).Burst(50), PerSecond(20).Burst(1000), Per(7, 3*time.Second).Burst(300), Window(500, Aligned(2*time.Second))}
@@ -110,7 +111,7 @@ func (h *loanHistory) after(delay int64, happen func()) {
 	h.events = slices.Insert(h.events, i, e)
 }
 
-// delay is mostly short, and now and then that of a pause or a cut.
+// delay is mostly short, and now and then as long as a pause or a cut.
 func (h *loanHistory) delay() int64 {
 	switch h.random.IntN(20) {
 	case 0:

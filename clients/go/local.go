@@ -32,7 +32,8 @@ func newLocal(share float64) *local {
 	return &local{share: share, buckets: map[localKey]*rate.Limiter{}}
 }
 
-// take decides on n tokens, or its cost, of each limit, all or nothing. binding is the denying limit with the longest wait.
+// take decides on n tokens, or its cost, of each limit, all or nothing. binding is the denying limit with the longest
+// wait.
 func (l *local) take(now time.Time, n int64, limits []Keyed, keep bool) (states []LimitState, binding int, retry time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +78,8 @@ func (l *local) bucket(now time.Time, k Keyed) *rate.Limiter {
 	return b
 }
 
-// shared is the limit of which a process has its share: a pool for all of its members, and an adaptive limit at its lowest rate.
+// shared is the limit of which a process has its share: a pool for all of its members, and an adaptive limit at its
+// lowest rate.
 func (l Limit) shared() Limit {
 	l.member, l.weight = "", 0
 	if l.algorithm == adaptive {

@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-// address is that of a server shared by all tests and examples. Each uses separate keys.
+// address is the address of a server shared by all tests and examples. Each uses separate keys.
 var address string
 
 func TestMain(m *testing.M) {

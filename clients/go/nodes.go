@@ -15,8 +15,8 @@ import (
 const maxNodes = 32
 
 // nodes sends to one of several addresses, always the same while it answers. It goes on to the next when a connection
-// fails, when a reply is overdue, and when a node replies that it cannot serve; it follows MOVED replies to the nodes they
-// name.
+// fails, when a reply is overdue, and when a node replies that it cannot serve; it follows MOVED replies to the nodes
+// they name.
 type nodes struct {
 	timeout time.Duration // after which a reply is overdue
 	connect func(address string) *redis.Client
@@ -85,7 +85,7 @@ func (n *nodes) pick() *redis.Client {
 	return n.clients[n.current]
 }
 
-// leave goes on to the node after this one, unless that has been done already.
+// leave goes on to the node after this one, unless another call has done so already.
 func (n *nodes) leave(client *redis.Client) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

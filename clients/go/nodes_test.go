@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-// TestMovedToSeveral: keys of one batch may have several leaders, those of a cluster's groups.
+// TestMovedToSeveral: keys of one batch may have several leaders, one of each group of a cluster.
 func TestMovedToSeveral(t *testing.T) {
 	addresses := map[string]string{}
 	for _, name := range []string{"a", "b", "neither"} {

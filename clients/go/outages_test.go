@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-// sharedOutages are those that the clients in all languages are tested with.
+// sharedOutages are the outages that the clients in all languages are tested with.
 type sharedOutages struct {
 	TimeoutMs int64 `json:"timeout_ms"`
 	Calls     int
@@ -21,8 +21,8 @@ type sharedOutages struct {
 	Outages   map[string]string
 }
 
-// TestSharedOutages: every call is answered by the policy, the first few after they asked in vain and the others without
-// asking; and when the server is back, it answers.
+// TestSharedOutages: every call is answered by the policy, the first few after they asked in vain and the others
+// without asking; and when the server is back, it answers.
 func TestSharedOutages(t *testing.T) {
 	text, err := os.ReadFile("../vectors/outages.json")
 	if err != nil {
@@ -74,8 +74,8 @@ func playOutage(t *testing.T, shared sharedOutages, name string) {
 // inOutage is the limit of the calls in an outage, under the test's name.
 var inOutage = stint.Window(1_000_000, stint.Starting(24*time.Hour))
 
-// callsInOutage makes calls one after the other, of which none asks once the breaker is open. It returns how long each took,
-// and the number of those that asked.
+// callsInOutage makes calls one after the other, of which none asks once the breaker is open. It returns how long each
+// took, and the number of those that asked.
 func callsInOutage(t *testing.T, l *stint.Limiter, calls int, mayClose bool) (times []time.Duration, asked int) {
 	t.Helper()
 	wasOpen := false

@@ -63,8 +63,8 @@ func newPipe(s sender) *pipe {
 	return &pipe{sender: s, wake: make(chan struct{}, maxPipelines), done: make(chan struct{})}
 }
 
-// do sends a new call's command and waits for its reply, at most for the timeout and until ctx is over. The error is the
-// reply's or the connection's as go-redis returns it, ctx's error, or one of this package.
+// do sends a new call's command and waits for its reply, at most for the timeout and until ctx is over. The error is
+// the reply's or the connection's as go-redis returns it, ctx's error, or one of this package.
 func (p *pipe) do(ctx context.Context, timeout time.Duration, c *call) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Prices are in dollars for a million units, by model and kind of unit, such as "2.50" for the input tokens of a model. That is also the price of one unit
-// in micro-dollars, in which budgets count.
+// Prices are in dollars for a million units, by model and kind of unit, such as "2.50" for the input tokens of a model.
+// That is also the price of one unit in micro-dollars, in which budgets count.
 type Prices struct {
 	perUnit map[string]map[string]*big.Int // billionths of a micro-dollar
 }
@@ -20,7 +20,7 @@ const (
 
 var priceText = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,9})?$`)
 
-// NewPrices reads prices: decimals below a million, with at most nine digits behind the point.
+// NewPrices reads prices: decimals below a million, with at most nine digits after the point.
 func NewPrices(dollarsPerMillion map[string]map[string]string) (*Prices, error) {
 	p := &Prices{map[string]map[string]*big.Int{}}
 	for model, kinds := range dollarsPerMillion {
@@ -36,8 +36,8 @@ func NewPrices(dollarsPerMillion map[string]map[string]string) (*Prices, error) 
 	return p, nil
 }
 
-// Cost is the cost of a request in micro-dollars: all its units at their prices, added up exactly and rounded up once. A model or kind without a price is an
-// error, and so is a cost above a million dollars.
+// Cost is the cost of a request in micro-dollars: all its units at their prices, added up exactly and rounded up once.
+// A model or kind without a price is an error, and so is a cost above a million dollars.
 func (p *Prices) Cost(model string, usage map[string]int64) (microDollars int64, err error) {
 	prices, known := p.perUnit[model]
 	if !known {

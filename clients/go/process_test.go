@@ -15,10 +15,12 @@ import (
 	stint "github.com/stintdb/stint/clients/go"
 )
 
-// firstCallsAt is a variable with the address of a server. This program then makes its first calls there, in place of tests.
+// firstCallsAt is a variable with the address of a server. This program then makes its first calls there, in place of
+// tests.
 const firstCallsAt = "TEST_FIRST_CALLS_AT"
 
-// printFirstCalls prints who decided the first three calls of this process. None reaches a server within its own deadline.
+// printFirstCalls prints who decided the first three calls of this process. None reaches a server within its own
+// deadline.
 func printFirstCalls(address string) error {
 	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
 	l := stint.New(client, stint.FailOpen(), stint.Timeout(time.Nanosecond), stint.ConnectTimeout(time.Minute))
@@ -31,9 +33,9 @@ func printFirstCalls(address string) error {
 	return errors.Join(failed, l.Close(), client.Close())
 }
 
-// TestFirstCallsOfAProcess: the server decides the first call of a new process, because connecting does not use up its deadline, and the
-// first call that the policy answers is reported once. On a busy machine the server may decide later calls too: a reply can arrive before the
-// process notices that the deadline has passed.
+// TestFirstCallsOfAProcess: the server decides the first call of a new process, because connecting does not use up its
+// deadline, and the first call that the policy answers is reported once. On a busy machine the server may decide later
+// calls too: a reply can arrive before the process notices that the deadline has passed.
 func TestFirstCallsOfAProcess(t *testing.T) {
 	for server, first := range map[string]string{address: "server\n", "127.0.0.1:1": "fallback\nfallback\nfallback\n"} {
 		process := exec.CommandContext(t.Context(), os.Args[0])

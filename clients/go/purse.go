@@ -17,13 +17,14 @@ const (
 // maxRepeats bounds how often a return is sent again whose answer was lost.
 const maxRepeats = 3
 
-// A purse is the tokens of a loan, by RL.LEND, where they are spent. The server counts all of them as taken until this process states
-// how many it has not spent, so the limiter and the holders of its loans never grant more than the limit together, in spite of refunds,
-// deletions and other rates between. A loan whose holder is silent ends by itself and counts as spent then. The holder stops
-// spending long before, so no token is spent later than it counts.
+// A purse is the tokens of a loan, by RL.LEND, where they are spent. The server counts all of them as taken until this
+// process states how many it has not spent, so the limiter and the holders of its loans never grant more than the limit
+// together, in spite of refunds, deletions and other rates between. A loan whose holder is silent ends by itself and
+// counts as spent then. The holder stops spending long before, so no token is spent later than it counts.
 //
-// Operations follow one another. The server ignores one whose previous number is not that of the last operation it carried out. So an
-// answer that was lost costs tokens, but no token is there twice. All but spend and valid must be called one at a time.
+// Operations follow one another. The server ignores one whose previous number is not that of the last operation it
+// carried out. So an answer that was lost costs tokens, but no token is there twice. All but spend and valid must be
+// called one at a time.
 type purse struct {
 	holder   string
 	spendFor time.Duration
@@ -98,8 +99,8 @@ func (p *purse) lend(now moment, key serverKey, limit Limit, tokens int64) loanO
 	return op
 }
 
-// giveBack is the operation that ends the loan, or the last one again if its answer was lost. That is safe: the server ignores it if it
-// has carried it out, and no token has been lent since.
+// giveBack is the operation that ends the loan, or the last one again if its answer was lost. That is safe: the server
+// ignores it if it has carried it out, and no token has been lent since.
 func (p *purse) giveBack(now moment, key serverKey) loanOperation {
 	if p.unheard != nil && p.repeats < maxRepeats {
 		p.repeats++
@@ -121,7 +122,8 @@ func (p *purse) operation(now moment) loanOperation {
 	return loanOperation{number: p.number, previous: p.known, sentAt: now}
 }
 
-// hear takes the answer to the last operation that was sent. Answers to operations that were given up must not be heard.
+// hear takes the answer to the last operation that was sent. Answers to operations that were given up must not be
+// heard.
 func (p *purse) hear(op loanOperation, reply any, err error) (loanAnswer, error) {
 	if err == nil || !undecided(err) && !isContextError(err) {
 		p.unheard = nil
@@ -156,13 +158,14 @@ func (p *purse) hear(op loanOperation, reply any, err error) (loanAnswer, error)
 	return a, nil
 }
 
-// A moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
-// the time of day, which may be set.
+// A moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine
+// sleeps, and that of the time of day, which may be set.
 type moment struct{ monotonic, day int64 }
 
-// since is the time that has passed since an earlier moment: the longer by the two clocks, because tokens are spent too late after a
-// sleep that the clock in use does not show. Linux stops its monotonic clock then; the clock that goes on, CLOCK_BOOTTIME, is not to be
-// read without a system call for each decision. Somebody who sets the time of day back while the machine sleeps hides the sleep.
+// since is the time that has passed since an earlier moment: the longer by the two clocks, because tokens are spent too
+// late after a sleep that the clock in use does not show. Linux stops its monotonic clock then; the clock that goes on,
+// CLOCK_BOOTTIME, is not to be read without a system call for each decision. Somebody who sets the time of day back
+// while the machine sleeps hides the sleep.
 func (m moment) since(earlier moment) time.Duration {
 	return time.Duration(max(m.monotonic-earlier.monotonic, m.day-earlier.day))
 }

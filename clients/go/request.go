@@ -24,7 +24,8 @@ type Request struct {
 	// lacks a field, or has one that no limit of the policy asks for. Long values are shortened like a key. They are
 	// for CheckWith only.
 	Fields map[string]string
-	// ShowWarn has [LimitState].Warn set for the limits of a policy that warn. It is for CheckWith only; limits given to AllWith need none.
+	// ShowWarn has [LimitState].Warn set for the limits of a policy that warn. It is for CheckWith only; limits given
+	// to AllWith need none.
 	ShowWarn bool
 	// ID, if it is not empty, is the key under which the server remembers a grant, for the time of Remember. The same
 	// request with the same ID again is answered alike and takes nothing, so the limiter repeats it when a reply is

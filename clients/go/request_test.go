@@ -15,7 +15,7 @@ import (
 	stint "github.com/stintdb/stint/clients/go"
 )
 
-// remaining is that of each limit.
+// remaining is the remaining tokens of each limit.
 func remaining(m stint.MultiResult) string {
 	var all []int64
 	for _, limit := range m.Limits {

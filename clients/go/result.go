@@ -28,7 +28,8 @@ type Result struct {
 	Wait time.Duration
 	// ResetAfter is the time until the key is at its full limit: the bucket full, the window over.
 	ResetAfter time.Duration
-	// Warn says that the use of the limit has reached the threshold of its [Limit.Warn]; of several limits, that of any of them.
+	// Warn says that the use of the limit has reached the threshold of its [Limit.Warn]; of several limits, that of any
+	// of them.
 	Warn bool
 	// Source is the origin of the decision.
 	Source Source
@@ -48,8 +49,8 @@ const (
 	Leased
 	// Local says that Stint did not answer, and this process's share of the limit decided; see LocalShare.
 	Local
-	// Fallback says that Stint did not answer, and the limiter's Policy allowed or denied the request; or the request was
-	// invalid, and denied.
+	// Fallback says that Stint did not answer, and the limiter's Policy allowed or denied the request; or the request
+	// was invalid, and denied.
 	Fallback
 )
 

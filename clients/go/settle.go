@@ -23,7 +23,8 @@ const KeepCharge int64 = -1
 // Settle charges the true cost of a request that was granted with a [Request].ID: tokens, in place of those of the
 // request, to each limit without a cost. The rest goes back; more is taken as by [Limiter.Force]. The leases of the
 // request end. Charges are in the order of the limits; nil if the server does not know the ID: nothing was taken under
-// it, or [Request].Remember was over, and then the tokens of the request stay taken. The first nil of a process is logged.
+// it, or [Request].Remember was over, and then the tokens of the request stay taken. The first nil of a process is
+// logged.
 //
 // A request is settled once. The same settlement again changes nothing and is answered alike, so the limiter repeats it
 // when a reply is lost, and after an error the caller may. Another settlement is an error.
@@ -34,8 +35,8 @@ func (l *Limiter) Settle(ctx context.Context, id string, tokens int64) ([]Charge
 	return settle(ctx, l, id, tokens)
 }
 
-// SettleCosts is Settle with an amount for each limit of the request, in their order. [KeepCharge] leaves a limit's charge
-// as it is.
+// SettleCosts is Settle with an amount for each limit of the request, in their order. [KeepCharge] leaves a limit's
+// charge as it is.
 func (l *Limiter) SettleCosts(ctx context.Context, id string, costs ...int64) ([]Charge, error) {
 	amounts := []any{"COSTS"}
 	for _, cost := range costs {
@@ -98,8 +99,8 @@ const (
 	maxPause   = 100 * time.Millisecond
 )
 
-// askUntilAnswered is ask for commands that may be carried out twice. They are repeated, within the timeout, after failures
-// that another attempt may not meet.
+// askUntilAnswered is ask for commands that may be carried out twice. They are repeated, within the timeout, after
+// failures that another attempt may not meet.
 func (l *Limiter) askUntilAnswered(ctx context.Context, arguments []any) (reply any, err error) {
 	deadline := time.Now().Add(l.timeout)
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {

@@ -79,7 +79,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestRepeatedWithID: a request with an ID, and a settlement, are asked again after failures that may pass, and after no others.
+// TestRepeatedWithID: a request with an ID, and a settlement, are asked again after failures that may pass, and after
+// no others.
 func TestRepeatedWithID(t *testing.T) {
 	request := stint.Request{Tokens: 1, ID: "id", Remember: time.Minute}
 	for _, c := range []struct {
@@ -191,8 +192,8 @@ func TestRepeatingEnds(t *testing.T) {
 	}
 }
 
-// TestSettleInCluster: each request that is granted while the leader dies takes once and is settled once, however often its
-// caller and the limiter ask.
+// TestSettleInCluster: each request that is granted while the leader dies takes once and is settled once, however often
+// its caller and the limiter ask.
 func TestSettleInCluster(t *testing.T) {
 	cluster, err := servertest.StartCluster()
 	if err != nil {

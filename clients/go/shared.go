@@ -8,9 +8,9 @@ import (
 // MaxWeight is the largest weight of a member of a fair share.
 const MaxWeight = 1000
 
-// Member makes a token bucket a fair share (FS.ACQUIRE): the key is that of a pool whose tokens its members share by
+// Member makes a token bucket a fair share (FS.ACQUIRE): the key belongs to a pool whose tokens its members share by
 // weight, from 1 to [MaxWeight]. A member that wants less than its share gets all of it, and the others divide the
-// rest. Remaining is that of the member. A long name is shortened like a key. Other limits are returned as they are.
+// rest. Remaining is the member's. A long name is shortened like a key. Other limits are returned as they are.
 //
 // Take the name from authentication: each name counts as a member. A pool has at most 4096 active members.
 //

@@ -44,7 +44,8 @@ func TestFairShare(t *testing.T) {
 	}
 }
 
-// TestClassesBorrow: a class takes its assured tokens while another has borrowed the rest, and no more than its ceiling.
+// TestClassesBorrow: a class takes its assured tokens while another has borrowed the rest, and no more than its
+// ceiling.
 func TestClassesBorrow(t *testing.T) {
 	l := connect(t)
 	class := func(name string) stint.Class {

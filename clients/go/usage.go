@@ -12,8 +12,8 @@ import (
 // MaxHistory is the most closed windows that [Limit.History] keeps.
 const MaxHistory = 36
 
-// History returns the limit with so many closed windows kept, 1 to [MaxHistory], for [Limiter.Usage]. A request without it forgets them. It is for
-// [Window]; other limits are returned as they are.
+// History returns the limit with so many closed windows kept, 1 to [MaxHistory], for [Limiter.Usage]. A request without
+// it forgets them. It is for [Window]; other limits are returned as they are.
 func (l Limit) History(windows int) Limit {
 	if l.algorithm == fixedWindow {
 		l.history = windows
@@ -53,7 +53,8 @@ func (l *Limiter) Usage(ctx context.Context, key string) (u Usage, known bool, e
 	return u, err == nil, err
 }
 
-// PolicyUsage shows the use of each limit of a policy for a caller, also of those of which nothing was used. fields are those of a check.
+// PolicyUsage shows the use of each limit of a policy for a caller, also of those of which nothing was used. fields are
+// those of a check.
 func (l *Limiter) PolicyUsage(ctx context.Context, policy, id string, fields map[string]string) ([]Usage, error) {
 	arguments := []any{"RL.POLICY", "USAGE", policy, string(shortKey(id))}
 	reply, err := l.askUntilAnswered(ctx, appendFields(arguments, fields))

@@ -19,9 +19,9 @@ type Reservation struct {
 
 // Reserve takes n tokens that will be refilled within maxWait, in whole milliseconds rounded down: the caller may act
 // after [Reservation.Delay], and later requests are served after it. If the refill takes longer, the reservation is not
-// Allowed and nothing was taken. Reserve is for token buckets, adaptive ones too, and queues. A queue does not know maxWait: a place with a
-// longer wait is taken and refunded at once. Tokens granted by a reply that comes after ctx is over, or after the policy
-// has denied, are given back in the background. See [Limiter.Allow] about err.
+// Allowed and nothing was taken. Reserve is for token buckets, adaptive ones too, and queues. A queue does not know
+// maxWait: a place with a longer wait is taken and refunded at once. Tokens granted by a reply that comes after ctx is
+// over, or after the policy has denied, are given back in the background. See [Limiter.Allow] about err.
 func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64, maxWait time.Duration) (*Reservation, error) {
 	var options []any
 	switch limit.algorithm {
@@ -52,8 +52,8 @@ func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64,
 	return r, err
 }
 
-// giveBackLate waits for the reply of a reservation whose caller has left, and gives back its tokens, because nobody will act on it. The pipe bounds the
-// wait, and the number of calls to wait for.
+// giveBackLate waits for the reply of a reservation whose caller has left, and gives back its tokens, because nobody
+// will act on it. The pipe bounds the wait, and the number of calls to wait for.
 func giveBackLate(ctx context.Context, l *Limiter, left *call, key string, limit Limit, n int64) {
 	<-left.done
 	if left.command.Err() != nil {

@@ -84,7 +84,8 @@ func TestPlaceIsGivenBackAfterTheCallerLeft(t *testing.T) {
 	}
 }
 
-// TestDistantPlaceIsGivenBackAfterTheContext: the context ends between the reply with a place that is too far back and its refund.
+// TestDistantPlaceIsGivenBackAfterTheContext: the context ends between the reply with a place that is too far back and
+// its refund.
 func TestDistantPlaceIsGivenBackAfterTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowly{release: make(chan struct{}), reply: []any{int64(1), int64(9), int64(0), int64(1000), int64(2000)}}

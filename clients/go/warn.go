@@ -2,8 +2,9 @@ package stint
 
 import "fmt"
 
-// Warn returns the limit with a threshold in percent of its tokens, 1 to 100. Once that part is used, [Result].Warn is set, and the server publishes one
-// message for each window and key. It is for buckets, queues and windows; it does nothing for others.
+// Warn returns the limit with a threshold in percent of its tokens, 1 to 100. Once that part is used, [Result].Warn is
+// set, and the server publishes one message for each window and key. It is for buckets, queues and windows; it does
+// nothing for others.
 func (l Limit) Warn(percent int) Limit {
 	l.warn = percent
 	return l

@@ -17,8 +17,9 @@ type Caller = conn.Caller
 // errReply is a defect of this server.
 var errReply = errors.New("gateway: a reply is not RESP2")
 
-// Do executes one command, and returns its reply in RESP2; of an error reply, Type is [redcon.Error]. The error is that of
-// ctx, or of a command without a reply or with one that is too long. When ctx ends, a reply that was to wait is given up and its tokens are refunded.
+// Do executes one command, and returns its reply in RESP2; of an error reply, Type is [redcon.Error]. The error is that
+// of ctx, or of a command without a reply or with one that is too long. When ctx ends, a reply that was to wait is
+// given up and its tokens are refunded.
 func (g *Gateway) Do(ctx context.Context, caller Caller, words *command.Words) (redcon.RESP, error) {
 	if err := check(words); err != nil {
 		return redcon.RESP{Type: redcon.Error, Data: []byte(err.Error())}, nil
@@ -35,7 +36,8 @@ func (g *Gateway) Do(ctx context.Context, caller Caller, words *command.Words) (
 	return reply, nil
 }
 
-// DoAll executes commands as a connection that sends them at once, MULTI and EXEC among them. It returns a reply for each.
+// DoAll executes commands as a connection that sends them at once, MULTI and EXEC among them. It returns a reply for
+// each.
 func (g *Gateway) DoAll(ctx context.Context, caller Caller, commands ...command.Words) ([]redcon.RESP, error) {
 	size := 0
 	for i := range commands {

@@ -1,7 +1,8 @@
 // Package gateway executes commands for clients that speak another protocol than RESP, such as HTTP. A [Service] is the
-// server of such a protocol. It listens through [Gateway.Listen], so that its connections are bounded, listed and closed as those of RESP;
-// finds the user of a request through [Conn.Login]; and has the request's words executed as a command of that user through
-// [Gateway.Do]. Permissions, quotas, statistics, SLOWLOG, RL.TOP and clusters then work as for a client of RESP.
+// server of such a protocol. It listens through [Gateway.Listen], so that its connections are bounded, listed and
+// closed as those of RESP; finds the user of a request through [Conn.Login]; and has the request's words executed as a
+// command of that user through [Gateway.Do]. Permissions, quotas, statistics, SLOWLOG, RL.TOP and clusters then work as
+// for a client of RESP.
 package gateway
 
 import (
@@ -19,8 +20,8 @@ import (
 type Service interface {
 	// Start opens the addresses that the settings name and serves them. It returns those in use.
 	Start(g *Gateway) (addresses []string, err error)
-	// Stop accepts no more, closes idle connections, and returns when the requests under way are answered, or when ctx is done and
-	// they are cut off.
+	// Stop accepts no more, closes idle connections, and returns when the requests under way are answered, or when ctx
+	// is done and they are cut off.
 	Stop(ctx context.Context)
 }
 
@@ -60,8 +61,8 @@ func (g *Gateway) Config() *config.Config { return g.env.Settings.Load() }
 // Log is the server's log.
 func (g *Gateway) Log() *slog.Logger { return g.env.Log }
 
-// InTurn does long work of a caller, such as reading a request or writing a response. The callers of all protocols share the processors with the event
-// loops by turns: see [conn.Env.BeginTurn]. The work must wait for nothing.
+// InTurn does long work of a caller, such as reading a request or writing a response. The callers of all protocols
+// share the processors with the event loops by turns: see [conn.Env.BeginTurn]. The work must wait for nothing.
 func (g *Gateway) InTurn(caller Caller, work func()) {
 	g.env.BeginTurn(caller.User, caller.Address)
 	defer g.env.EndTurn()

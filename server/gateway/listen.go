@@ -10,24 +10,25 @@ import (
 	"github.com/stintdb/stint/server/netio"
 )
 
-// listener admits connections as the server does those of RESP: --max-clients, --max-clients-per-address and, but for those that show a certificate, protected mode hold.
+// listener admits connections as the server does those of RESP: --max-clients, --max-clients-per-address and, but for
+// those that show a certificate, protected mode hold.
 type listener struct {
 	net.Listener
 	gateway   *Gateway
 	certified bool
 }
 
-// Addresses are those of a setting such as --http-listen.
+// Addresses are the addresses of a setting such as --http-listen.
 type Addresses struct {
 	All       []string
 	Setting   string
-	Shown     string   // behind each, such as HTTP
+	Shown     string   // after each, such as HTTP
 	Protocols []string // of the application, by TLS with the server's certificates; nil for no TLS
 	Certified bool     // by TLS, clients show a certificate of --tls-client-ca: protected mode lets them in
 }
 
-// Listen opens addresses, all or none. Connections of the listeners are a [Conn], within one of TLS if there are protocols. It also
-// returns the addresses as the server shows them.
+// Listen opens addresses, all or none. Connections of the listeners are a [Conn], within one of TLS if there are
+// protocols. It also returns the addresses as the server shows them.
 func (g *Gateway) Listen(all ...Addresses) (listeners []net.Listener, shown []string, err error) {
 	for _, a := range all {
 		opened, err := netio.OpenAll(a.All, a.Setting)
@@ -104,7 +105,8 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite ends the stream of answers in good order: net/http calls it after an answer to a request that it did not read to its end.
+// CloseWrite ends the stream of answers in good order: net/http calls it after an answer to a request that it did not
+// read to its end.
 func (c *Conn) CloseWrite() error { return netio.HalfClose(c.Conn) }
 
 // Close implements net.Conn.

@@ -14,8 +14,8 @@ import (
 // ErrWrongLogin is the error of a login with a wrong name or password.
 var ErrWrongLogin = errors.New("the password is wrong, the user does not exist, or it is off")
 
-// TryLogin checks a password or token that came from an address HOST:PORT. It waits for its turn like AUTH. The error wraps
-// ErrWrongLogin, or is that of a login that was rejected unchecked.
+// TryLogin checks a password or token that came from an address HOST:PORT. It waits for its turn like AUTH. The error
+// wraps ErrWrongLogin, or is the error of a login that was rejected unchecked.
 func (g *Gateway) TryLogin(ctx context.Context, address string, isRight func() bool) error {
 	decided := make(chan *loginlimit.Outcome, 1)
 	a := &loginlimit.Attempt{Address: address, Decided: func(t *loginlimit.Outcome) { decided <- t }}
@@ -43,8 +43,8 @@ func (g *Gateway) TryLogin(ctx context.Context, address string, isRight func() b
 // login is a name and a password that were right on a connection.
 type login struct{ name, password string }
 
-// Login returns the user with a name, "" for default, and a password. A connection that has shown the same ones before is
-// not held up by failed logins from its address. The error is that of [Gateway.TryLogin].
+// Login returns the user with a name, "" for default, and a password. A connection that has shown the same ones before
+// is not held up by failed logins from its address. The error is the one of [Gateway.TryLogin].
 func (c *Conn) Login(ctx context.Context, name, password string) (user *acl.User, err error) {
 	users := c.of.gateway.env.Users
 	if name == "" {
@@ -69,9 +69,9 @@ func (c *Conn) Login(ctx context.Context, name, password string) (user *acl.User
 // ErrAuthorization is the error of an authorization that names no password.
 var ErrAuthorization = errors.New("authorization must be: Bearer PASSWORD, or Bearer USER:PASSWORD")
 
-// Authorize finds the user of a request by its fields authorization: by Bearer with USER:PASSWORD, or with a password of the default
-// user, which has a colon in front if there is one in it; without a field the default user, if that needs no password. The error is
-// ErrAuthorization, or that of [Conn.Login] or [Conn.DefaultUser].
+// Authorize finds the user of a request by its fields authorization: by Bearer with USER:PASSWORD, or with a password
+// of the default user, which has a colon in front if there is one in it; without a field the default user, if that
+// needs no password. The error is ErrAuthorization, or that of [Conn.Login] or [Conn.DefaultUser].
 func (c *Conn) Authorize(ctx context.Context, fields []string) (*acl.User, error) {
 	if len(fields) == 0 {
 		return c.DefaultUser()

@@ -21,8 +21,8 @@ var (
 	errHost   = errors.New("the Host is not an address, localhost or one of --http-hosts; requests with a password may name any")
 )
 
-// check keeps web pages away. They can have a browser send requests, but do not know a password: so a request with one may name any host,
-// as by the name of another's name server that points here.
+// check keeps web pages away. They can have a browser send requests, but do not know a password: so a request with one
+// may name any host, as by the name of another's name server that points here.
 func (a *allowed) check(w http.ResponseWriter, r *http.Request, byPassword bool) error {
 	if origin := r.Header["Origin"]; len(origin) > 0 {
 		switch {

@@ -14,9 +14,10 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// auth answers /v1/auth for proxies that ask before they forward a request: RL.CHECK with the parameters in the query, and without a body. A proxy that appends the
-// path of the request that it asks about has the query as a segment of the path: /v1/auth/policy=api&id-header=x-api-key/original/path. Any method is taken,
-// since some proxies use that of the request.
+// auth answers /v1/auth for proxies that ask before they forward a request: RL.CHECK with the parameters in the query,
+// and without a body. A proxy that appends the path of the request that it asks about has the query as a segment of the
+// path: /v1/auth/policy=api&id-header=x-api-key/original/path. Any method is taken, since some proxies use that of the
+// request.
 func (s *Service) auth(r *request) {
 	words, name, denied, err := authWords(r.Request)
 	if err != nil {
@@ -43,7 +44,7 @@ func (s *Service) auth(r *request) {
 
 var zeroLength = []string{"0"}
 
-// parameters are those of /v1/auth, besides with.FIELD and with-header.FIELD.
+// parameters are the parameters of /v1/auth, besides with.FIELD and with-header.FIELD.
 var parameters = []string{"policy", "id", "id-header", "tokens", "keep", "deny"}
 
 func authWords(r *http.Request) (words command.Words, name string, denied int, bad *badRequest) {
@@ -119,8 +120,8 @@ func authQuery(r *http.Request) (url.Values, error) {
 	return query, nil
 }
 
-// oneOf returns a value that the query has, or names the header of. A request without the header is denied, and so is one that has it twice: its
-// sender must not choose which counts.
+// oneOf returns a value that the query has, or names the header of. A request without the header is denied, and so is
+// one that has it twice: its sender must not choose which counts.
 func oneOf(r *http.Request, query url.Values, name, header string, denied int) (string, *badRequest) {
 	if query.Has(name) == query.Has(header) {
 		return "", &badRequest{http.StatusBadRequest, fmt.Sprintf("give either %s or %s", name, header)}

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// BenchmarkCheck compares /v1/check with a handler that only answers 200 with as many bytes, on the same kind of server.
+// BenchmarkCheck compares /v1/check with a handler that only answers 200 with as many bytes, on the same kind of
+// server.
 func BenchmarkCheck(b *testing.B) {
 	h := serve(b)
 	h.run("RL.POLICY SET api TB u:{} 1000000000 1000000000/s")

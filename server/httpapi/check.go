@@ -10,7 +10,8 @@ import (
 	"github.com/stintdb/stint/server/command/limiter"
 )
 
-// options are the fields of a check that become options of the command, in this order. KEEP, and WITH, which is last there, are apart.
+// options are the fields of a check that become options of the command, in this order. KEEP, and WITH, which is last
+// there, are apart.
 var options = []struct {
 	field string
 	word  command.Keyword

@@ -19,7 +19,7 @@ type decision struct {
 	Limits  []state `json:"limits"`
 }
 
-// state is that of one limit.
+// state is the state of one limit.
 type state struct {
 	Limit     int64 `json:"limit"`
 	Remaining int64 `json:"remaining"`
@@ -58,7 +58,7 @@ func readDecision(reply redcon.RESP) (d decision) {
 // numbers is the rest of a reply of integers, and of arrays of them.
 type numbers []byte
 
-// next returns the next integer, or the length of the next array; 0 behind the end.
+// next returns the next integer, or the length of the next array; 0 after the end.
 func (in *numbers) next() int64 {
 	line, rest, _ := bytes.Cut(*in, []byte("\r\n"))
 	*in = rest

@@ -55,7 +55,7 @@ func badJSON(why string) *badRequest {
 	return &badRequest{http.StatusBadRequest, "the body is not the JSON that this path takes: " + why}
 }
 
-// kind is that of a JSON value.
+// kind is the kind of a JSON value.
 type kind uint8
 
 const (
@@ -120,7 +120,7 @@ func (r *request) reset() {
 	*r = request{body: room}
 }
 
-// requests are those that were answered, to be used again.
+// requests are requests that were answered, to be used again.
 var requests = sync.Pool{New: func() any { return new(request) }}
 
 // maxKeptBody bounds the room for a body that a request keeps for the next.

@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// readFields reads the fields of a request's body, an object. If it is none, it answers with the error and returns false.
+// readFields reads the fields of a request's body, an object. If it is none, it answers with the error and returns
+// false.
 func (r *request) readFields() (f *fields, ok bool) {
 	bad := r.bad
 	if bad == nil && r.json.kind != object {
@@ -22,8 +23,8 @@ func (r *request) readFields() (f *fields, ok bool) {
 	return &r.fields, true
 }
 
-// doBy has a command executed whose words are from fields, all of them. If there is no reply but an error, it answers with that
-// and returns false.
+// doBy has a command executed whose words are from fields, all of them. If there is no reply but an error, it answers
+// with that and returns false.
 func (s *Service) doBy(r *request, f *fields, words *command.Words) (reply redcon.RESP, ok bool) {
 	err := f.end()
 	if err == nil {

@@ -11,9 +11,10 @@ import (
 // maxNameInField bounds the name of a policy in fields, which proxies bound.
 const maxNameInField = 128
 
-// nameInField writes the name of a policy so that no two look alike, nor one like a limit of another, nor like limits without a policy. Bytes that a string
-// of structured fields cannot hold are written as in URLs, and so are %, and the last colon of a name that ends like a position. A long name is cut, and
-// ends with its hash behind %~, which no other name has.
+// nameInField writes the name of a policy so that no two look alike, nor one like a limit of another, nor like limits
+// without a policy. Bytes that a string of structured fields cannot hold are written as in URLs, and so are %, and the
+// last colon of a name that ends like a position. A long name is cut, and ends with its hash after %~, which no other
+// name has.
 func nameInField(policy string) string {
 	if policy == nameOfLimits {
 		return "%6C" + policy[1:]

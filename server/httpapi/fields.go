@@ -8,9 +8,10 @@ import (
 	"github.com/stintdb/stint/server/ratefields"
 )
 
-// setFields sets Retry-After of a denial, and the fields about limits. The tightest comes first: the one that denied or, if none did, the one with the
-// smallest part of it left. Of a denial, the time until there is more and Retry-After are both the time until the request would be granted, so neither
-// is earlier than the other; of all else, the time until there is more is not known.
+// setFields sets Retry-After of a denial, and the fields about limits. The tightest comes first: the one that denied
+// or, if none did, the one with the smallest part of it left. Of a denial, the time until there is more and Retry-After
+// are both the time until the request would be granted, so neither is earlier than the other; of all else, the time
+// until there is more is not known.
 func (s *Service) setFields(h http.Header, name string, d *decision) {
 	if len(d.Limits) == 0 {
 		return
@@ -42,7 +43,8 @@ func (d *decision) field(policy string, i int) ratefields.Limit {
 	}
 }
 
-// nameOf is the name of a limit: that of the policy, as [nameInField] writes it, with its position there if it has several.
+// nameOf is the name of a limit: the name of the policy, as [nameInField] writes it, with its position there if it has
+// several.
 func (d *decision) nameOf(policy string, i int) string {
 	if policy != "" {
 		policy = nameInField(policy)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzDecode compares the parser with encoding/json, which takes all that it takes and reads the same strings. Both keep
-// numbers as text: no number of valid JSON is too large.
+// FuzzDecode compares the parser with encoding/json, which takes all that it takes and reads the same strings. Both
+// keep numbers as text: no number of valid JSON is too large.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{`{"a":["b",1,null,true],"c":{"d":"\u00e4\n"}}`, `[-0.5e3]`, `"\ud800"`, "[\"\x01\"]", `{"a":1,"a":2}`, ` [ ] `, `01`, `1e999`, `{"a":}`, `"\q"`} {
 		f.Add([]byte(text))

@@ -17,8 +17,9 @@ import (
 	"github.com/stintdb/stint/server/servertest"
 )
 
-// A word of the grammar that stands in any field of any request is refused, or is data like any other text: the answers to several requests, up
-// to a denial, are those to a word that no command knows. An option would show in the tokens that are left, or in a denial.
+// A word of the grammar that stands in any field of any request is refused, or is data like any other text: the answers
+// to several requests, up to a denial, are those to a word that no command knows. An option would show in the tokens
+// that are left, or in a denial.
 func TestNoValueIsAWordOfTheGrammar(t *testing.T) {
 	service := new(Service)
 	h := serveBy(t, service)

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// refusedFields are the fields of a header that would change the meaning of a POST, and are not supported, each with the way out. Fields that are not
-// here, and that nothing reads, change no request: those of caches, and those that proxies and browsers add.
+// refusedFields are the fields of a header that would change the meaning of a POST, and are not supported, each with
+// the way out. Fields that are not here, and that nothing reads, change no request: those of caches, and those that
+// proxies and browsers add.
 var refusedFields = map[string]string{
 	"Content-Range":          "send the whole body",
 	"Idempotency-Key":        "give as and for in the body: the same request again then takes nothing",
@@ -28,8 +29,8 @@ const conditional = "leave it out: nothing here has versions"
 
 var refusedNames = slices.Sorted(maps.Keys(refusedFields))
 
-// checkHeader refuses a POST whose header asks for more than is supported. Only JSON as it is is taken: a web page could have a browser send
-// other types without asking.
+// checkHeader refuses a POST whose header asks for more than is supported. Only JSON as it is is taken: a web page
+// could have a browser send other types without asking.
 func checkHeader(h http.Header) *badRequest {
 	if coding := strings.Join(h["Content-Encoding"], ", "); coding != "" && !strings.EqualFold(coding, "identity") {
 		return &badRequest{http.StatusUnsupportedMediaType, fmt.Sprintf("Content-Encoding: the body must be sent as it is, without %q", clip(coding))}
@@ -48,15 +49,15 @@ func checkHeader(h http.Header) *badRequest {
 	return nil
 }
 
-// isJSON reports whether a Content-Type is that of JSON in UTF-8.
+// isJSON reports whether a Content-Type is JSON in UTF-8.
 func isJSON(contentType string) bool {
 	kind, parameters, err := mime.ParseMediaType(contentType)
 	charset, named := parameters["charset"]
 	return err == nil && kind == typeJSON && (!named || strings.EqualFold(charset, "utf-8"))
 }
 
-// checkTarget refuses parameters and bodies of a path that takes none. A request at authPath has other parameters, and the body
-// of the request that a proxy asks about.
+// checkTarget refuses parameters and bodies of a path that takes none. A request at authPath has other parameters, and
+// the body of the request that a proxy asks about.
 func checkTarget(path string, r *http.Request) *badRequest {
 	switch {
 	case path == authPath:

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// requestFields are the fields that requests may have, from the registry of the IANA and from practice, by their fate in a POST.
+// requestFields are the fields that requests may have, from the registry of the IANA and from practice, by their fate
+// in a POST.
 var requestFields = map[string]string{
 	"honoured": "Access-Control-Request-Headers Access-Control-Request-Method Authorization Connection Content-Encoding Content-Length Content-Type Expect Host Origin Transfer-Encoding Upstash-Encoding",
 	"refused":  "Content-Range Idempotency-Key If-Match If-Modified-Since If-None-Match If-Range If-Unmodified-Since X-HTTP-Method X-HTTP-Method-Override X-Method-Override",

@@ -19,7 +19,8 @@ const (
 // usualItems is the number of fields that most requests have at most.
 const usualItems = 4
 
-// parser reads JSON. It is stricter than encoding/json, which takes an object with a name twice, and knows the length of all.
+// parser reads JSON. It is stricter than encoding/json, which takes an object with a name twice, and knows the length
+// of all.
 type parser struct {
 	text string
 	at   int
@@ -45,7 +46,7 @@ func (p *parser) space() {
 	}
 }
 
-// next returns the first byte behind white space, 0 at the end.
+// next returns the first byte after white space, 0 at the end.
 func (p *parser) next() byte {
 	if p.space(); p.at < len(p.text) {
 		return p.text[p.at]
@@ -164,8 +165,8 @@ func unescape(quoted string) (text string, err error) {
 
 var errSurrogate = errors.New("half of a surrogate pair is no character; it must be UTF-8")
 
-// hasLoneSurrogate reports whether the escapes of a string have half of a surrogate pair, in place of which encoding/json reads the same character
-// for each.
+// hasLoneSurrogate reports whether the escapes of a string have half of a surrogate pair, in place of which
+// encoding/json reads the same character for each.
 func hasLoneSurrogate(quoted string) bool {
 	for i := 0; i+1 < len(quoted); i++ {
 		if quoted[i] != '\\' {

@@ -34,7 +34,8 @@ var routes = map[string]route{
 	"/v1/usage":     {method: http.MethodPost, answer: (*Service).usage, refuse: fail},
 }
 
-// routeOf returns the path of the route that a path belongs to. Paths are taken as they are: none is cleaned, so none is redirected.
+// routeOf returns the path of the route that a path belongs to. Paths are taken as they are: none is cleaned, so none
+// is redirected.
 func routeOf(path string) string {
 	if strings.HasPrefix(path, authPath+"/") {
 		return authPath

@@ -1,5 +1,6 @@
-// Package httpapi answers requests over HTTP as commands: /v1/check and its kind in JSON, /v1/auth for proxies that ask before they
-// forward a request, and Upstash's REST dialect of Redis. It is a [gateway.Service]; openapi.json describes it.
+// Package httpapi answers requests over HTTP as commands: /v1/check and its kind in JSON, /v1/auth for proxies that ask
+// before they forward a request, and Upstash's REST dialect of Redis. It is a [gateway.Service]; openapi.json describes
+// it.
 package httpapi
 
 import (
@@ -71,7 +72,8 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	return addresses, nil
 }
 
-// longestIdle is the time without requests after which a connection is closed; proxies keep theirs for a minute or less.
+// longestIdle is the time without requests after which a connection is closed; proxies keep theirs for a minute or
+// less.
 const longestIdle = 5 * time.Minute
 
 // Stop implements [gateway.Service].

@@ -33,7 +33,8 @@ func (s *Service) one(r *request) {
 	s.sendUpstash(r, replies[0], statusOfReply(replies[0]))
 }
 
-// several answers POST /pipeline, an array of commands, each with its reply, and POST /multi-exec, the same as a transaction.
+// several answers POST /pipeline, an array of commands, each with its reply, and POST /multi-exec, the same as a
+// transaction.
 func (s *Service) several(r *request, atomic bool) {
 	commands, err := commandsOf(&r.json)
 	if r.bad != nil || err != nil {
@@ -121,7 +122,7 @@ func failRequest(w http.ResponseWriter, bad *badRequest, err error) {
 	failUpstash(w, http.StatusBadRequest, command.ErrRequest.With(err).Error())
 }
 
-// statusOfReply is 200 or, of an error, that of [statusOf].
+// statusOfReply is 200 or, of an error, what [statusOf] says.
 func statusOfReply(reply redcon.RESP) int {
 	if reply.Type != redcon.Error {
 		return http.StatusOK

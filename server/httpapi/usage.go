@@ -10,7 +10,8 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// usage is the reply of RL.USAGE by name. Fields that are null there are left out, and the key is there for a policy only.
+// usage is the reply of RL.USAGE by name. Fields that are null there are left out, and the key is there for a policy
+// only.
 type usage struct {
 	Key       *string        `json:"key,omitempty"`
 	KeyBase64 []byte         `json:"key_base64,omitempty"` // in place of key if it is not UTF-8

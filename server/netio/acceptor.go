@@ -28,8 +28,8 @@ func (a *Acceptor) Add(ln net.Listener, take func(net.Conn), failed func(error))
 	a.accepting.Go(func() { accept(ln, take, failed) })
 }
 
-// Close closes the listeners and returns when every accepted connection has an owner. It first accepts the connections in
-// the kernel's queue, because closing a listener resets them.
+// Close closes the listeners and returns when every accepted connection has an owner. It first accepts the connections
+// in the kernel's queue, because closing a listener resets them.
 func (a *Acceptor) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -44,8 +44,8 @@ func (a *Acceptor) Close() {
 	a.accepting.Wait()
 }
 
-// accept takes connections until the listener is closed. After an error, most likely a lack of file descriptors, it tries
-// again soon; new clients wait in the kernel's queue until then.
+// accept takes connections until the listener is closed. After an error, most likely a lack of file descriptors, it
+// tries again soon; new clients wait in the kernel's queue until then.
 func accept(ln net.Listener, take func(net.Conn), failed func(error)) {
 	for {
 		conn, err := ln.Accept()

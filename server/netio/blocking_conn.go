@@ -12,8 +12,9 @@ import (
 	"github.com/stintdb/stint/server/conn"
 )
 
-// blockingConn is a connection with a goroutine of its own, which reads it and passes the bytes to the session. A wake-up
-// calls the session from another goroutine. Writes block, so a client that does not read is not read from either.
+// blockingConn is a connection with a goroutine of its own, which reads it and passes the bytes to the session. A
+// wake-up calls the session from another goroutine. Writes block, so a client that does not read is not read from
+// either.
 type blockingConn struct {
 	env    *conn.Env
 	stream net.Conn

@@ -31,10 +31,11 @@ type epollConn struct {
 }
 
 const (
-	// maxSentBytes bounds each send of a reply that the kernel did not take whole at first. Such a send takes some tens of microseconds.
+	// maxSentBytes bounds each send of a reply that the kernel did not take whole at first. Such a send takes some tens
+	// of microseconds.
 	maxSentBytes = 256 << 10
-	// leastSentBytes is sent in a pass even if the share is used up, in a few microseconds. Otherwise a client that reads would be taken for one that
-	// does not, if other sessions of its user used up the share of every pass.
+	// leastSentBytes is sent in a pass even if the share is used up, in a few microseconds. Otherwise a client that
+	// reads would be taken for one that does not, if other sessions of its user used up the share of every pass.
 	leastSentBytes = 16 << 10
 )
 
@@ -120,8 +121,8 @@ func (c *epollConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// WriteFinal implements conn.ReplyConn: the kernel holds the bytes back until the end of the stream is there too, and sends both in
-// one segment. A client that has read the replies then knows that no more can be asked here.
+// WriteFinal implements conn.ReplyConn: the kernel holds the bytes back until the end of the stream is there too, and
+// sends both in one segment. A client that has read the replies then knows that no more can be asked here.
 func (c *epollConn) WriteFinal(b []byte) (n int, err error) {
 	c.loop.writes.flush()
 	_ = unix.SetsockoptInt(c.fd, unix.IPPROTO_TCP, unix.TCP_CORK, 1) // of a unix socket there is nothing to hold back
@@ -153,8 +154,8 @@ func (c *epollConn) send(b []byte) {
 	}
 }
 
-// sendUnsent goes on with unsent replies, as far as the share of the session's owner allows in this pass, or a little if it is used up. The loop
-// hears in the next pass that the kernel takes more.
+// sendUnsent goes on with unsent replies, as far as the share of the session's owner allows in this pass, or a little
+// if it is used up. The loop hears in the next pass that the kernel takes more.
 func (c *epollConn) sendUnsent() {
 	most := maxSentBytes
 	if !c.sendsMore(0) {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// epollLoop is an event loop over epoll, locked to a thread. A *turn* serves all connections that are ready, then those that
-// were woken, and then sends their replies. Its goroutine alone touches the fields that are not under the mutex.
+// epollLoop is an event loop over epoll, locked to a thread. A *turn* serves all connections that are ready, then those
+// that were woken, and then sends their replies. Its goroutine alone touches the fields that are not under the mutex.
 type epollLoop struct {
 	env     *conn.Env
 	epoll   int

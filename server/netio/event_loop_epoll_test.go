@@ -165,8 +165,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// What waits for a client is sent in parts, and all of it in the end. In a pass, no more is sent than the share of its session's owner allows, but always
-// a little.
+// What waits for a client is sent in parts, and all of it in the end. In a pass, no more is sent than the share of its
+// session's owner allows, but always a little.
 func TestSendsOfAPass(t *testing.T) {
 	loop := startLoop(t)
 	c, client, _ := loop.connect(t, echo)

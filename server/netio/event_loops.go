@@ -18,8 +18,8 @@ type EventLoops struct {
 
 // eventLoop serves many connections: on Linux on one thread by epoll, elsewhere by a goroutine for each.
 type eventLoop interface {
-	// assign has the loop serve a connection, without waiting for it. done is called when the loop has it, or with the reason
-	// why the connection was closed instead.
+	// assign has the loop serve a connection, without waiting for it. done is called when the loop has it, or with the
+	// reason why the connection was closed instead.
 	assign(client net.Conn, from origin, done func(error))
 	// stop closes the connections and ends the loop.
 	stop() error
@@ -28,8 +28,8 @@ type eventLoop interface {
 // MaxHandoffs bounds the connections on their way to a loop unless the options do. More are not accepted.
 const MaxHandoffs = 256
 
-// StartEventLoops starts count event loops. At most handoffs connections are on their way to a
-// loop at a time. With keepProcessors each may keep a processor of Go's runtime while it waits, so there must be others.
+// StartEventLoops starts count event loops. At most handoffs connections are on their way to a loop at a time. With
+// keepProcessors each may keep a processor of Go's runtime while it waits, so there must be others.
 func StartEventLoops(env *conn.Env, lag *LoopLag, count, handoffs int, keepProcessors bool) (*EventLoops, error) {
 	l := &EventLoops{handoffs: make(chan struct{}, handoffs)}
 	for range count {
@@ -66,7 +66,8 @@ func (l *EventLoops) Stop() (err error) {
 // origin is the addresses of a connection.
 type origin struct{ remote, local string }
 
-// openSession returns the registered session of a new connection, or why there is none. later is that of [conn.Session.Attach].
+// openSession returns the registered session of a new connection, or why there is none. later is what
+// [conn.Session.Attach] takes.
 func openSession(env *conn.Env, from origin, link conn.ReplyConn, wake func(), later func(func())) (*conn.Session, error) {
 	if env.Draining.Load() {
 		return nil, net.ErrClosed

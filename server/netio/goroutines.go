@@ -55,7 +55,8 @@ func (l *goroutines) assign(client net.Conn, from origin, done func(error)) {
 	})
 }
 
-// refusalTimeout bounds the write of an error to a client that is not served. The buffers of a new connection are empty.
+// refusalTimeout bounds the write of an error to a client that is not served. The buffers of a new connection are
+// empty.
 const refusalTimeout = 100 * time.Millisecond
 
 // closeStream closes a connection whose client may still have to read its answers.

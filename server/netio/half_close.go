@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// If a connection closes with unread input, the kernel resets it, and its client may lose the answer. So the stream of answers is ended
-// first, and what the client still sends is read, within these bounds.
+// If a connection closes with unread input, the kernel resets it, and its client may lose the answer. So the stream of
+// answers is ended first, and what the client still sends is read, within these bounds.
 const (
 	halfClosedFor   = 500 * time.Millisecond
 	halfClosedBytes = 64 << 20

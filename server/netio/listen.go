@@ -56,7 +56,7 @@ func listenOn(network, address, setting string) (net.Listener, error) {
 	return ln, nil
 }
 
-// clearSocket removes the socket file a server that was killed has left behind, and nothing else.
+// clearSocket removes the socket file that a killed server has left, and nothing else.
 func clearSocket(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -23,8 +23,8 @@ type taskLoop interface{ execute(task func()) bool }
 // lagPeriod is the least time for which a lag is remembered, so that a scrape sees it.
 const lagPeriod = int64(15 * time.Second)
 
-// loopTask is the last task of one event loop. A task that has not run yet is not followed by another, so a loop that hangs shows a lag that
-// grows.
+// loopTask is the last task of one event loop. A task that has not run yet is not followed by another, so a loop that
+// hangs shows a lag that grows.
 type loopTask struct {
 	waiting bool
 	given   int64 // clock, when the last task was
@@ -68,7 +68,7 @@ func (m *LoopLag) Probe(clock *clock.Clock, noticed func(nanos int64)) {
 	}
 }
 
-// Read returns the number of loops and the longest lag lately, that of tasks still waiting included.
+// Read returns the number of loops and the longest lag lately, including the lag of tasks that still wait.
 func (m *LoopLag) Read(now int64) (loops int64, longest time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,8 +2,8 @@
 
 package netio
 
-// pendingWrites are the replies of one event loop that wait until the loop has served every connection that was ready, as
-// those of Redis do. The clients then go on together and wake the loop less often, and the code that decides and the
+// pendingWrites are the replies of one event loop that wait until the loop has served every connection that was ready,
+// as Redis does. The clients then go on together and wake the loop less often, and the code that decides and the
 // kernel's code that sends do not drive each other out of the processor's caches.
 type pendingWrites struct {
 	conns []*epollConn
@@ -15,8 +15,8 @@ const (
 	maxPendingReply = 4 << 10  // a larger one is not worth a copy
 )
 
-// add sends a reply at the end of the turn. A connection's second one, a large one, and one beyond the bound are sent at once, after
-// those that wait.
+// add sends a reply at the end of the turn. A connection's second one, a large one, and one beyond the bound are sent
+// at once, after those that wait.
 func (w *pendingWrites) add(c *epollConn, reply []byte) {
 	if c.pending > 0 || len(reply) > maxPendingReply || len(w.bytes)+len(reply) > maxPendingBytes {
 		w.flush()

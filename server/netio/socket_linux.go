@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The runtime need not hear of system calls that never wait: telling it costs a good part of a short one. It does hear of a
-// large copy, for which the garbage collector would have to wait.
+// The runtime need not hear of system calls that never wait: telling it costs a good part of a short one. It does hear
+// of a large copy, for which the garbage collector would have to wait.
 const maxRawBytes = conn.MaxInputBytes
 
 // sendNow sends as much as the kernel takes at once.
@@ -37,7 +37,8 @@ func transfer(number uintptr, fd int, b []byte, flags uintptr) (n int, err error
 	return int(done), nil
 }
 
-// epollRaw waits for events as epoll_wait does, and returns their number. It is 0 after a signal, too. The runtime does not hear of the wait.
+// epollRaw waits for events as epoll_wait does, and returns their number. It is 0 after a signal, too. The runtime does
+// not hear of the wait.
 func epollRaw(epoll int, events []unix.EpollEvent, ms int) int {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(ms), 0, 0)
 	if errno != 0 {

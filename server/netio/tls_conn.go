@@ -34,8 +34,8 @@ type TLSServer struct {
 // NewTLSServer returns a server without certificates.
 func NewTLSServer(env *conn.Env) *TLSServer { return &TLSServer{env: env} }
 
-// Reload reads certificate, key and client CA again; the next connections have them. On an error those in use stay. A certificate that is not valid
-// now is logged, and used: clients may not check it.
+// Reload reads certificate, key and client CA again; the next connections have them. On an error those in use stay. A
+// certificate that is not valid now is logged, and used: clients may not check it.
 func (s *TLSServer) Reload() error {
 	cfg := s.env.Settings.Load()
 	next, err := LoadTLS(cfg)
@@ -123,7 +123,8 @@ func (c *tlsConn) serve() {
 	c.read()
 }
 
-// handshakeConn is a connection whose handshake counts as its buffers: TLS keeps all of it, about twice, until it is over.
+// handshakeConn is a connection whose handshake counts as its buffers: TLS keeps all of it, about twice, until it is
+// over.
 type handshakeConn struct {
 	net.Conn
 	of   *tlsConn

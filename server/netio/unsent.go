@@ -2,8 +2,8 @@
 
 package netio
 
-// unsent is replies that the kernel has not taken, in chunks, so that they take about as much memory as they have bytes, and
-// none of it for longer than they wait.
+// unsent is replies that the kernel has not taken, in chunks, so that they take about as much memory as they have
+// bytes, and none of it for longer than they wait.
 type unsent struct {
 	chunks [][]byte // none is empty
 	bytes  int

@@ -4,9 +4,9 @@ package netio
 
 import "golang.org/x/sys/unix"
 
-// wakeful decides how a loop waits for events. While they come often, it keeps its processor of Go's runtime, and does not announce its
-// waits. The runtime takes it for a goroutine that computes: it sends a signal, which ends the wait, after 10 ms, or when the garbage
-// collector needs the thread. Decision 0044 has the reasons.
+// wakeful decides how a loop waits for events. While they come often, it keeps its processor of Go's runtime, and does
+// not announce its waits. The runtime takes it for a goroutine that computes: it sends a signal, which ends the wait,
+// after 10 ms, or when the garbage collector needs the thread. Decision 0044 has the reasons.
 type wakeful struct {
 	allowed bool // the runtime has a processor for each loop beside those for everything else
 	quiet   int  // waits in succession that a signal ended

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A loop that may keep its processor does so while events come, and announces its waits once there are none for a while.
+// A loop that may keep its processor does so while events come, and announces its waits once there are none for a
+// while.
 func TestLoopRests(t *testing.T) {
 	w := wakeful{allowed: true}
 	for _, byEvent := range []bool{true, false, true, false} {

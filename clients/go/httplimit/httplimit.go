@@ -4,11 +4,12 @@
 //	http.ListenAndServe(":8080", limits.Handler(mux))
 //
 // The response to an allowed request has the fields RateLimit and RateLimit-Policy of
-// draft-ietf-httpapi-ratelimit-headers-10 and -11, and X-RateLimit-Limit, -Remaining and -Reset. The draft's t is the time
-// until there is more quota, at most that of Retry-After. It is left out where it is not known: for sliding windows and
-// policies that allowed the request. X-RateLimit-Reset is the time until the limit is full again. Neither is there if the limit can never grant the request. A denied request is
-// answered with 429, Retry-After, and a body of application/problem+json. While Stint does not answer and the limiter's
-// policy is to deny, the status is 503, because the client made no mistake.
+// draft-ietf-httpapi-ratelimit-headers-10 and -11, and X-RateLimit-Limit, -Remaining and -Reset. The draft's t is the
+// time until there is more quota, at most the time of Retry-After. It is left out where it is not known: for sliding
+// windows and policies that allowed the request. X-RateLimit-Reset is the time until the limit is full again. Neither
+// is there if the limit can never grant the request. A denied request is answered with 429, Retry-After, and a body of
+// application/problem+json. While Stint does not answer and the limiter's policy is to deny, the status is 503, because
+// the client made no mistake.
 //
 // [Middleware.Handler] fits net/http and routers that take such middleware, such as chi; for echo, wrap it in
 // echo.WrapMiddleware. For gin and other frameworks with a different kind of handler, call [Middleware.Admit].

@@ -12,7 +12,7 @@ import (
 )
 
 // A Key identifies the client of a request. Requests with the same key share a limit. Requests with the key "" share
-// one too, so that leaving out the header or cookie behind the key does not escape the limit: for a policy they are the
+// one too, so that leaving out the header or cookie of the key does not escape the limit: for a policy they are the
 // caller "anonymous".
 type Key func(*http.Request) string
 

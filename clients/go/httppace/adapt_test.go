@@ -16,8 +16,8 @@ import (
 	"github.com/stintdb/stint/clients/go/httppace"
 )
 
-// TestOnePauseStopsTheFleet: two transports with separate limiters stand for two processes. The pause that one is asked for
-// stops the other before it has sent anything.
+// TestOnePauseStopsTheFleet: two transports with separate limiters stand for two processes. The pause that one is asked
+// for stops the other before it has sent anything.
 func TestOnePauseStopsTheFleet(t *testing.T) {
 	for name, c := range map[string]struct {
 		status        int

@@ -1,5 +1,5 @@
-// Package migrating compares the Go client with the libraries that it takes the place of, on the same requests. The pages
-// beside it show code from here.
+// Package migrating compares the Go client with the libraries that it takes the place of, on the same requests. The
+// pages beside it show code from here.
 package migrating
 
 import (

@@ -87,7 +87,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestCancelWithLaterReservations: x/time/rate keeps the tokens that later reservations build on, and all come back here.
+// TestCancelWithLaterReservations: x/time/rate keeps the tokens that later reservations build on, and all come back
+// here.
 func TestCancelWithLaterReservations(t *testing.T) {
 	old := rate.NewLimiter(rate.Every(time.Hour), 2)
 	limit := stint.PerHour(1).Burst(2)

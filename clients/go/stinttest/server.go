@@ -21,8 +21,9 @@ const BinaryVariable = "STINTTEST_BINARY"
 // startTimeout bounds the time until a started server takes connections.
 const startTimeout = time.Minute
 
-// Start starts a Stint server on a loopback port of its choice, with its data in memory, and returns its address. The server ends
-// with the test. The test fails if there is no server to start: see [BinaryVariable]. flags are those of stint server.
+// Start starts a Stint server on a loopback port of its choice, with its data in memory, and returns its address. The
+// server ends with the test. The test fails if there is no server to start: see [BinaryVariable]. flags are those of
+// stint server.
 func Start(t testing.TB, flags ...string) (address string) {
 	t.Helper()
 	path, err := exec.LookPath(binary())

@@ -21,7 +21,8 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-// files have the vectors: those of all limits, those of fair shares, trees of classes and adaptive limits, and the usage of policies.
+// files have the vectors: those of all limits, those of fair shares, trees of classes and adaptive limits, and the
+// usage of policies.
 var files = []string{"../../vectors/vectors.json", "../../vectors/shared.json", "../../vectors/usage.json"}
 
 var update = flag.Bool("update", false, "write the expected commands, results and responses into the files")
@@ -313,7 +314,8 @@ func kind(err, cause error) string {
 	return ""
 }
 
-// TestVectors plays every vector. With -update it writes the outcomes of the Go client, which the other clients must have.
+// TestVectors plays every vector. With -update it writes the outcomes of the Go client, which the other clients must
+// have.
 func TestVectors(t *testing.T) {
 	for _, file := range files {
 		playFile(t, file)

@@ -1,5 +1,5 @@
-// Budget makes 200 calls of a language model at the same time, reserves the most that each may cost, and settles with its true cost. The
-// recipe docs/recipes/budgets.md has the policy:
+// Budget makes 200 calls of a language model at the same time, reserves the most that each may cost, and settles with
+// its true cost. The recipe docs/recipes/budgets.md has the policy:
 //
 //	redis-cli RL.POLICY SET budget FW tenant:{} 500000000 @month HISTORY 12 WARN 80% \
 //		FW user:{}:{user} 50000000 @month HISTORY 12 WARN 80%

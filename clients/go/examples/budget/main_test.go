@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestCallsStayWithinTheBudget runs the program with the recipe's policy, for a dollar in a window that does not end in the test.
+// TestCallsStayWithinTheBudget runs the program with the recipe's policy, for a dollar in a window that does not end in
+// the test.
 func TestCallsStayWithinTheBudget(t *testing.T) {
 	const budget, cost = 1_000_000, 58_500
 	page, err := os.ReadFile("../../../../docs/recipes/budgets.md")

@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestGeocode: the workers of two processes share a queue in which each request has to wait 20 ms for the one before it. The
-// provider refuses those that come too early. On a busy machine they come later.
+// TestGeocode: the workers of two processes share a queue in which each request has to wait 20 ms for the one before
+// it. The provider refuses those that come too early. On a busy machine they come later.
 func TestGeocode(t *testing.T) {
 	server, err := servertest.Start()
 	if err != nil {

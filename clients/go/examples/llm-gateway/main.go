@@ -1,6 +1,6 @@
-// Llm-gateway is a proxy in front of a language model with the chat API of OpenAI (vLLM and Ollama have it too). It reserves
-// the most tokens that a call may cost, streams the answer, and settles with the usage that the model reports at its end. The
-// recipe docs/recipes/llm-tokens.md explains the policy:
+// Llm-gateway is a proxy in front of a language model with the chat API of OpenAI (vLLM and Ollama have it too). It
+// reserves the most tokens that a call may cost, streams the answer, and settles with the usage that the model reports
+// at its end. The recipe docs/recipes/llm-tokens.md explains the policy:
 //
 //	redis-cli RL.POLICY SET llm TB requests:{tenant}:{} 20 20/m COST 1 TB tenant:{tenant} 100000 100000/m \
 //		TB model:{model} 1000000 1000000/m CC calls:{tenant} 5 10m {call}
@@ -35,7 +35,8 @@ func main() {
 	addresses := flag.String("stint", "127.0.0.1:6379", "addresses of Stint's nodes, with commas between")
 	flag.Parse()
 
-	// Budgets cost money: without Stint, nothing is sent. The timeout leaves time to ask again while a cluster elects a leader.
+	// Budgets cost money: without Stint, nothing is sent. The timeout leaves time to ask again while a cluster elects a
+	// leader.
 	limiter := stint.Connect(strings.Split(*addresses, ","), stint.FailClosed(), stint.Timeout(5*time.Second))
 	defer limiter.Close()
 	server := &http.Server{Addr: *listen, Handler: newGateway(limiter, *upstream), ReadTimeout: 15 * time.Second, WriteTimeout: longestCall}
@@ -132,8 +133,8 @@ func deny(w http.ResponseWriter, result stint.MultiResult) {
 	http.Error(w, fmt.Sprintf("limit %d of the policy is reached", result.Binding), http.StatusTooManyRequests)
 }
 
-// forward sends the call to the model and passes the answer on as it comes. It returns the number of tokens used, the most if
-// the model did not report it, and whether the model began to answer.
+// forward sends the call to the model and passes the answer on as it comes. It returns the number of tokens used, the
+// most if the model did not report it, and whether the model began to answer.
 func (g *gateway) forward(w http.ResponseWriter, r *http.Request, call *chat) (used int64, answered bool, err error) {
 	call.Options.IncludeUsage = true
 	body, err := json.Marshal(call)

@@ -68,8 +68,8 @@ func TestAPI(t *testing.T) {
 	if status, _ := get(0, "/hello", "198.51.100.200", "key-of-acme"); status != 200 {
 		t.Errorf("another customer: %d", status)
 	}
-	// One address without a key: 20 a day, however long it takes; and made-up keys do not help. Meanwhile the peak limit denies
-	// some.
+	// One address without a key: 20 a day, however long it takes; and made-up keys do not help. Meanwhile the peak
+	// limit denies some.
 	served = 0
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		status, answer := get(served, "/hello", "203.0.113.9", fmt.Sprint("made up ", served))

@@ -25,7 +25,7 @@ const (
 // Unknown is a time that is not known.
 const Unknown time.Duration = -1
 
-// State is that of one limit.
+// State is the state of one limit.
 type State struct {
 	Name             string
 	Quota, Remaining int64
@@ -76,7 +76,8 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 // Seconds rounds up, so that a client that waits so is not too early.
 func Seconds(d time.Duration) int64 { return int64((max(d, 0) + time.Second - 1) / time.Second) }
 
-// quote makes a string of structured fields. Bytes that are not allowed in one are written as in URLs, and so is %, so no two names look alike.
+// quote makes a string of structured fields. Bytes that are not allowed in one are written as in URLs, and so is %, so
+// no two names look alike.
 func quote(name string) string {
 	var b strings.Builder
 	b.WriteByte('"')

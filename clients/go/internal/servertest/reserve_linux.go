@@ -7,8 +7,8 @@ import (
 
 // Reserve is [Reserved] until release is called.
 //
-// It holds a socket that is bound and does not listen. Servers bind to its port all the same, as often as they like, if they
-// set SO_REUSEADDR as it does: Stint, redis-server and every server in Go do.
+// It holds a socket that is bound and does not listen. Servers bind to its port all the same, as often as they like, if
+// they set SO_REUSEADDR as it does: Stint, redis-server and every server in Go do.
 func Reserve() (address string, release func(), err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

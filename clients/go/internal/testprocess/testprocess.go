@@ -3,8 +3,8 @@ package testprocess
 
 import "strings"
 
-// ReadyAt returns the address in the line with which a Stint server says that it accepts connections, and whether the line
-// is that one. The server has chosen its port by then.
+// ReadyAt returns the address in the line with which a Stint server says that it accepts connections, and whether the
+// line is that one. The server has chosen its port by then.
 func ReadyAt(line string) (address string, is bool) {
 	_, addresses, is := strings.Cut(line, "ready: accepting connections on ")
 	address, _, _ = strings.Cut(addresses, ", ")
