@@ -94,7 +94,7 @@ var within = map[string][]string{
 	"server/decider":            {"engine", "server/clock"},
 	"server/fairqueue":          {"engine"},
 	"server/info":               {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/localstore", "server/memlimit", "server/metrics", "server/netio", "server/upstream"},
-	"server/conn":               {"engine", "internal/clusterstatus", "internal/unauthenticated", "server/acl", "server/blocking", "server/clock", "server/command", "server/config", "server/decider", "server/events", "server/fairqueue", "server/fanout", "server/keyevents", "server/latency", "server/loginlimit", "server/conn/clientcache", "server/conn/keywait", "server/conn/registry", "server/conn/share", "server/conn/wait", "server/localstore", "server/memlimit", "server/metrics", "server/monitor", "server/pubsub", "server/recent", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/tracking", "server/waitqueue"},
+	"server/conn":               {"engine", "internal/clusterstatus", "internal/unauthenticated", "server/acl", "server/blocking", "server/clock", "server/command", "server/config", "server/decider", "server/events", "server/fairqueue", "server/fanout", "server/keyevents", "server/latency", "server/loginlimit", "server/conn/access", "server/conn/clientcache", "server/conn/keywait", "server/conn/registry", "server/conn/share", "server/conn/wait", "server/localstore", "server/memlimit", "server/metrics", "server/monitor", "server/pubsub", "server/recent", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/tracking", "server/waitqueue"},
 	"server/gateway":            {"server/acl", "server/command", "server/config", "server/conn", "server/loginlimit", "server/metrics", "server/netio", "server/stats"},
 	"server/httpapi":            {"engine", "server/acl", "server/command", "server/gateway", "server/metrics", "server/ratefields", "server/resp", "internal/bytetext"},
 	"server/rls":                {"engine", "server/command"},
@@ -149,6 +149,7 @@ var within = map[string][]string{
 	"server/conn/share":         {"engine", "server/acl", "server/command", "server/conn/wait", "server/resp"},
 	"server/conn/wait":          {},
 	"server/localstore":         {"engine"},
+	"server/conn/access":        {"engine", "server/acl", "server/command", "server/localstore", "server/stats"},
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.

@@ -30,7 +30,6 @@ var moreUp = map[string]int{
 	"server/command":            7,
 	"server/command/limiter":    11,
 	"server/config":             13,
-	"server/conn":               18,
 	"server/envoy":              8,
 	"server/info":               5,
 	"server/netio":              4,

@@ -41,7 +41,7 @@ var largerTypes = map[string]int{
 	"engine/script/syntax.parser":  71,
 	"engine/store.Store":           78,
 	"server.Server":                49,
-	"server/conn.Session":          103,
+	"server/conn.Session":          96,
 	"engine/transaction.Tx":        43,
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/conn/access"
 	"github.com/stintdb/stint/server/conn/clientcache"
 	"github.com/stintdb/stint/server/conn/keywait"
 	"github.com/stintdb/stint/server/conn/share"
@@ -68,8 +69,8 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		err = row.Parse(r)
 	}
 	if err == nil && !s.user.IsUnlimited() {
-		err = s.permitKeys(r.Ops[first:])
-		limitOps(s.user, r.Ops[first:])
+		err = s.access().CheckKeys(r.Ops[first:])
+		access.Limit(s.user, r.Ops[first:])
 	}
 	r.NameKeys(r.Ops[first:])
 	weight := 0

@@ -50,10 +50,3 @@ func (s *Session) writeInvalidations(out *commandBatch) {
 	s.turn.ChargeWords(keys)
 	s.turn.ChargeWritten(w, words, before)
 }
-
-// Unregister forgets a session whose connection is closed.
-func (s *Session) Unregister() {
-	s.onDisconnect()
-	s.env.Registry.Remove(&s.public)
-	s.dropBuffers()
-}

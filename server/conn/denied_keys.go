@@ -9,48 +9,48 @@ import (
 
 // offerTopKey offers the key of a denial to the list of keys denied most. Of several limits, it offers the key of the
 // limit that binds.
-func (s *Session) offerTopKey(number int, batch, out *commandBatch) {
-	if s.env.config().TopKeys == "off" {
+func (e *Env) offerTopKey(number int, batch, out *commandBatch, now int64) {
+	if e.config().TopKeys == "off" {
 		return
 	}
-	defer s.env.TopKeys.Next(&out.sampler)
+	defer e.TopKeys.Next(&out.sampler)
 	var key []byte
 	binding := batch.decision.Results[number].Binding // of several limits
 	switch batch.decision.Ops[number].Request().Verb {
 	case engine.AcquireAll:
 		key = database.KeyOf(batch.key(number, binding))
 	case engine.Check:
-		out.policyKey = s.env.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), batch.key(number, 1),
+		out.policyKey = e.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), batch.key(number, 1),
 			batch.fields(number), binding)
 		if key = out.policyKey; len(key) == 0 {
 			return // the leader has decided, and this node has not applied the policy yet
 		}
 	default:
-		s.env.TopKeys.Offer(database.KeyOf(batch.key(number, 0)), s.started, &out.sampler)
+		e.TopKeys.Offer(database.KeyOf(batch.key(number, 0)), now, &out.sampler)
 		return
 	}
-	s.env.TopKeys.Offer(key, s.started, &out.sampler)
-	s.countPassed(number, binding, batch, out, &out.sampler) // the other limits would have granted it
+	e.TopKeys.Offer(key, now, &out.sampler)
+	e.countPassed(number, binding, batch, out, now, &out.sampler) // the other limits would have granted it
 }
 
 const noBinding = -1
 
 // offerGranted counts a request that was granted for the keys of its limits.
-func (s *Session) offerGranted(number int, batch, out *commandBatch) {
-	defer s.env.TopKeys.Next(&out.passes)
-	s.countPassed(number, noBinding, batch, out, &out.passes)
+func (e *Env) offerGranted(number int, batch, out *commandBatch, now int64) {
+	defer e.TopKeys.Next(&out.passes)
+	e.countPassed(number, noBinding, batch, out, now, &out.passes)
 }
 
 // countPassed counts a request for the keys of its limits, except the limit that binds.
-func (s *Session) countPassed(number, binding int, batch, out *commandBatch, at *topkeys.Sampler) {
-	if s.env.config().TopKeys == "off" {
+func (e *Env) countPassed(number, binding int, batch, out *commandBatch, now int64, at *topkeys.Sampler) {
+	if e.config().TopKeys == "off" {
 		return
 	}
 	switch request := batch.decision.Ops[number].Request(); request.Verb {
 	case engine.AcquireAll:
 		for i := range request.Parts {
 			if i != binding {
-				s.env.TopKeys.Pass(database.KeyOf(batch.key(number, i)), s.started, at)
+				e.TopKeys.Pass(database.KeyOf(batch.key(number, i)), now, at)
 			}
 		}
 	case engine.Check:
@@ -59,13 +59,13 @@ func (s *Session) countPassed(number, binding int, batch, out *commandBatch, at 
 			if i == binding {
 				continue
 			}
-			out.policyKey = s.env.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), id, fields, i)
+			out.policyKey = e.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), id, fields, i)
 			if len(out.policyKey) > 0 {
-				s.env.TopKeys.Pass(out.policyKey, s.started, at)
+				e.TopKeys.Pass(out.policyKey, now, at)
 			}
 		}
 	default:
-		s.env.TopKeys.Pass(database.KeyOf(batch.key(number, 0)), s.started, at)
+		e.TopKeys.Pass(database.KeyOf(batch.key(number, 0)), now, at)
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	}
 	if s.user == nil || !s.user.IsUnlimited() {
 		if err = s.permit(row, err); err == nil {
-			err = s.permitChannels(row, args)
+			err = s.access().CheckChannels(row, args)
 		}
 	}
 	if err == nil && row.Run != nil && row.Flags&command.ReadOnly != 0 && s.env.Cluster != nil &&

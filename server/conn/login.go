@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/conn/access"
 	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/resp"
@@ -41,7 +42,7 @@ func (s *Session) login(name, password []byte, t *loginlimit.Outcome) error {
 		s.failedLogins++
 		s.env.Stats.Reject(stats.WrongPassword)
 		s.env.logDenial(command.Denial{Reason: "auth", Context: "toplevel", Object: "AUTH",
-			User: truncate(string(name)), Client: s.public.Line()})
+			User: access.Truncate(string(name)), Client: s.public.Line()})
 		return command.ErrWrongPass
 	}
 	s.env.Logins.Refund(t)

@@ -148,9 +148,3 @@ func (s *Session) keepRest(rest []byte, limit int, batch *commandBatch) {
 		s.rest = append(s.rest[:0], rest...) // overlaps only by moving down
 	}
 }
-
-// dropBuffers frees the buffers of a closed connection, because other connections may still refer to its session.
-func (s *Session) dropBuffers() {
-	s.rest, s.multi, s.watched = nil, transaction{}, nil
-	s.reader.Forget()
-}

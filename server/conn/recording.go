@@ -42,12 +42,12 @@ func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 	case res.Allowed:
 		t.Granted(number, res.Granted, op.Tokens)
 		if s.env.TopKeys.IsCounting() && out.passes.Due() {
-			s.offerGranted(r.first, batch, out)
+			s.env.offerGranted(r.first, batch, out, s.started)
 		}
 	default:
 		t.Denied(number, op.Tokens)
 		if out.sampler.Due() {
-			s.offerTopKey(r.first, batch, out)
+			s.env.offerTopKey(r.first, batch, out, s.started)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package conn
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/stats"
 )
 
 // writeReplies writes the replies of a decided batch to out.
@@ -94,7 +95,7 @@ func (s *Session) writeReply(r *reply, batch, out *commandBatch) {
 		s.block(r, ops[0], results[0])
 	default:
 		if len(results) == 1 && results[0].Status == engine.NotPermitted {
-			s.denyKey(results[0].Reply)
+			s.Denied(stats.KeyDenied, "key", string(results[0].Reply))
 		}
 		out.out.Shape = r.shape
 		r.row.Reply(&out.out, ops, results)

@@ -3,16 +3,13 @@ package conn
 import (
 	"sync/atomic"
 
-	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/conn/keywait"
 	"github.com/stintdb/stint/server/conn/registry"
 	"github.com/stintdb/stint/server/conn/share"
-	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/monitor"
 	"github.com/stintdb/stint/server/resp"
-	"github.com/stintdb/stint/server/waitqueue"
 )
 
 // Session is the state machine of one connection. It does no I/O: feed takes bytes that arrived and leaves replies in
@@ -59,6 +56,9 @@ type Session struct {
 	keyWait   *keywait.Wait // a command that waits for a key, its attempts under way included
 }
 
+// commandSession is a session as its commands see it: it implements [command.Session].
+type commandSession struct{ *Session }
+
 const (
 	// MaxBatchOps is how many operations of a pipeline go to the decider at once.
 	MaxBatchOps = 1024
@@ -77,37 +77,6 @@ func (s *Session) Public() *registry.Connection { return &s.public }
 // Attach gives a session the connection by which its replies leave. later, if there is one, calls a function after the
 // other connections of the event loop had their turn.
 func (s *Session) Attach(conn ReplyConn, later func(f func())) { s.conn, s.runLater = conn, later }
-
-// transaction has the commands that a session collects between MULTI and EXEC.
-type transaction struct {
-	open        bool
-	broken      bool // a command could not be queued: EXEC aborts
-	queued      []queuedCommand
-	bytes       int // of the arguments, counted as their bound counts them
-	memoryBytes int // the memory of the queued commands
-}
-
-// blockedReply is a granted reservation whose reply waits for its time (BLOCK). Until then the
-// connection executes nothing else; other connections are not affected.
-type blockedReply struct {
-	row    *command.Row
-	shape  resp.Shape
-	quiet  bool
-	op     engine.Op
-	asked  []engine.Op // the limits of a call for several
-	since  int64       // time of the decision
-	result engine.Result
-	wait   *waitqueue.Waiter
-}
-
-// pendingReply is a reply that comes when something outside the session is done. Until then the connection
-// executes nothing else.
-type pendingReply struct {
-	quiet  bool
-	finish func(w *resp.Writer) // writes the reply; set before the event
-
-	attempt *loginlimit.Attempt // the login that finishes it, if its turn comes later
-}
 
 // ReplyConn is the way by which a session's replies leave. It belongs to the connection's owner.
 type ReplyConn interface {

@@ -1,13 +1,9 @@
 package conn
 
 import (
-	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/conn/wait"
 )
-
-// commandSession is a session as its commands see it: it implements [command.Session].
-type commandSession struct{ *Session }
 
 // The rest of [command.Session]: properties of the connection that its commands read and change.
 
@@ -16,12 +12,6 @@ func (s commandSession) ID() int64 { return s.public.ID() }
 
 // Client implements [command.Session].
 func (s commandSession) Client() *command.Client { return &s.client }
-
-// Identify shows others whose requests come by a connection that executes none itself, and counts it as logged in.
-func (s *Session) Identify(user *acl.User) {
-	s.public.Publish(&command.Client{User: user.Name()})
-	s.public.SetLoggedIn(true)
-}
 
 // CloseAfterReply implements [command.Session].
 func (s commandSession) CloseAfterReply() { s.public.Wait.Begin(wait.ForClose) }

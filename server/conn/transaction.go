@@ -1,19 +1,12 @@
 package conn
 
 import (
-	"unsafe"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/ops"
 	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/resp"
 )
-
-type queuedCommand struct {
-	row  *command.Row
-	args [][]byte
-}
 
 // MaxQueuedCommands bounds a transaction, beside the query buffer's bound on its bytes.
 const MaxQueuedCommands = 10_000
@@ -58,7 +51,7 @@ func (s *Session) checkQueued(row *command.Row, args [][]byte) error {
 		return nil
 	}
 	if !s.user.IsUnlimited() {
-		if err := s.permitKeys(r.Ops); err != nil {
+		if err := s.access().CheckKeys(r.Ops); err != nil {
 			return err
 		}
 	}
@@ -69,31 +62,6 @@ func (s *Session) checkQueued(row *command.Row, args [][]byte) error {
 		return command.UndecidedError(engine.Moved, command.SlotOf(&r.Ops[0]), leader)
 	}
 	return nil
-}
-
-// queuedBytes estimates the memory of a copy of a command, with the sizes that Go rounds up to and the spare room of a
-// growing list.
-func queuedBytes(args [][]byte) (bytes int) {
-	bytes = 2 * int(unsafe.Sizeof(queuedCommand{}))
-	for _, a := range args {
-		bytes += int(unsafe.Sizeof(a)) + len(a) + len(a)/8 + 16
-	}
-	return bytes
-}
-
-// copyOf copies arguments, into one piece of memory.
-func copyOf(args [][]byte) [][]byte {
-	total := 0
-	for _, a := range args {
-		total += len(a)
-	}
-	copied, room := make([][]byte, len(args)), make([]byte, 0, total)
-	for i, a := range args {
-		from := len(room)
-		room = append(room, a...)
-		copied[i] = room[from:len(room):len(room)]
-	}
-	return copied
 }
 
 // Begin implements [command.Session].
@@ -171,8 +139,8 @@ func (s commandSession) Exec(w *resp.Writer) {
 func (batch *commandBatch) addQueued(s *Session, row *command.Row, args [][]byte) (isDecided bool) {
 	var err error
 	if !s.user.IsUnlimited() { // the user's rights may have changed since
-		if err = s.permitCommand(row); err == nil {
-			err = s.permitChannels(row, args)
+		if err = s.access().CheckCommand(row); err == nil {
+			err = s.access().CheckChannels(row, args)
 		}
 	}
 	if row.Run == nil || err != nil {
@@ -202,4 +170,15 @@ func (batch *commandBatch) isTooCostly(keys localstore.Requests) bool {
 		return false
 	}
 	return atOnce+keys.Weigh(batch.decision.Ops) > command.MaxExecWork
+}
+
+// Unwatch implements [command.Session].
+func (s commandSession) Unwatch() { s.watched = nil }
+
+// noteWatch begins to watch the keys of a WATCH, unless that failed. It returns the error of the reply.
+func noteWatch(s *Session, batch *commandBatch, r *reply, err error) error {
+	if s.watched == nil {
+		s.watched = &watchedKeys{}
+	}
+	return s.watched.watch(batch, r, s.env.config().QueryBufferBytes, err)
 }

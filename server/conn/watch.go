@@ -60,14 +60,3 @@ func (w *watchedKeys) memory() int {
 	}
 	return w.bytes
 }
-
-// Unwatch implements [command.Session].
-func (s commandSession) Unwatch() { s.watched = nil }
-
-// noteWatch begins to watch the keys of a WATCH, unless that failed. It returns the error of the reply.
-func noteWatch(s *Session, batch *commandBatch, r *reply, err error) error {
-	if s.watched == nil {
-		s.watched = &watchedKeys{}
-	}
-	return s.watched.watch(batch, r, s.env.config().QueryBufferBytes, err)
-}

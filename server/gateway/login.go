@@ -62,7 +62,7 @@ func (c *Conn) Login(ctx context.Context, name, password string) (user *acl.User
 		}
 		c.login.Store(&now)
 	}
-	c.session.Identify(user)
+	c.session.Public().Identify(user)
 	return user, nil
 }
 

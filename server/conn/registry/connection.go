@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/internal/unauthenticated"
+	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/conn/clientcache"
@@ -127,6 +128,12 @@ func (c *Connection) SetLoggedIn(is bool) {
 	if was := c.loggedIn.Swap(is); c.id != 0 && was != is {
 		c.registry.countLogin(c, was)
 	}
+}
+
+// Identify shows others whose requests come by a connection that executes none itself, and counts it as logged in.
+func (c *Connection) Identify(user *acl.User) {
+	c.Publish(&command.Client{User: user.Name()})
+	c.SetLoggedIn(true)
 }
 
 // DropSlowReader counts and logs that the connection closes because its client does not read replies.
