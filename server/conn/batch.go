@@ -174,7 +174,8 @@ func (batch *commandBatch) clear() {
 // memory is the memory of a batch that the decider has not finished, in bytes.
 func (batch *commandBatch) memory() int {
 	ops, replies := len(batch.decision.Ops), len(batch.replies)
-	return ops*int(unsafe.Sizeof(engine.Op{})+unsafe.Sizeof(engine.Result{})) + replies*int(unsafe.Sizeof(reply{})) + len(batch.copiedKeys.bytes) + len(batch.copiedKeys.command) + batch.request.Bytes()
+	return ops*int(unsafe.Sizeof(engine.Op{})+unsafe.Sizeof(engine.Result{})) + replies*int(unsafe.Sizeof(reply{})) +
+		len(batch.copiedKeys.bytes) + len(batch.copiedKeys.command) + batch.request.Bytes()
 }
 
 // Bounds are the bounds that the settings put on arguments of commands.

@@ -122,7 +122,8 @@ func (batch *commandBatch) refuse(s *Session, err error) {
 // protocolError refuses input that is not a command, and closes.
 func (s *Session) protocolError(batch *commandBatch, err error) {
 	if errors.Is(err, resp.ErrTLS) {
-		s.env.Registry.LogClosed(slog.LevelWarn, "closed a connection by TLS on a port without; TLS is for --tls-listen", "client", s.public.ID(), "addr", s.public.Addr())
+		s.env.Registry.LogClosed(slog.LevelWarn, "closed a connection by TLS on a port without; TLS is for --tls-listen",
+			"client", s.public.ID(), "addr", s.public.Addr())
 	}
 	batch.out.Error(err.Error())
 	s.public.Wait.Begin(wait.ForClose)

@@ -7,8 +7,10 @@ import (
 
 // WireError is an error reply and its row in docs/errors.md. Texts that client libraries match are Redis's own.
 type WireError struct {
-	Text   string // the code and the message; a format of fmt if values are filled in
-	Advice string // the cause and the remedy, in Markdown; empty for a text that explains itself, which docs/errors.md leaves out
+	Text string // the code and the message; a format of fmt if values are filled in
+	// Advice is the cause and the remedy, in Markdown. It is empty for a text that explains itself, which docs/errors.md
+	// leaves out.
+	Advice string
 }
 
 // Error returns the text of an error without values.
