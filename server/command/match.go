@@ -1,6 +1,7 @@
 package command
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/stintdb/stint/engine/database"
@@ -31,6 +32,28 @@ type Finder struct {
 	Keys         [][]byte
 	bytes, Steps int
 	TooManySteps bool // matching a single key took too many steps
+}
+
+// ReadOptions parses the options of SCAN and similar commands: MATCH, TYPE if the command has it, and COUNT, which count
+// checks.
+func (f *Finder) ReadOptions(words [][]byte, hasType bool, count func(value []byte) error) error {
+	for ; len(words) > 0; words = words[2:] {
+		switch {
+		case len(words) < 2:
+			return ErrSyntax
+		case IsWord(words[0], "MATCH"):
+			f.Pattern = string(words[1])
+		case hasType && IsWord(words[0], "TYPE"):
+			f.Type = strings.ToLower(string(words[1]))
+		case IsWord(words[0], "COUNT"):
+			if err := count(words[1]); err != nil {
+				return err
+			}
+		default:
+			return ErrSyntax
+		}
+	}
+	return nil
 }
 
 // Step visits at most count keys from a cursor on. It visits fewer if they are long or hard to match.

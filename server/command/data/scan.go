@@ -39,24 +39,19 @@ func BeginScan(c *Call, kind engine.Kind) (data []byte, f command.Finder, ok boo
 		}
 		return nil, f, false
 	}
-	for words := c.Args[3:]; len(words) > 0; words = words[2:] {
+	err := f.ReadOptions(c.Args[3:], false, func(value []byte) error {
+		n, ok := command.ParseRedisInt(value)
 		switch {
-		case len(words) < 2:
-			c.Fail(command.ErrSyntax)
-			return nil, f, false
-		case command.IsWord(words[0], "MATCH"):
-			f.Pattern = string(words[1])
-		case command.IsWord(words[0], "COUNT"):
-			if n, ok := c.Integer(words[1]); !ok {
-				return nil, f, false
-			} else if n < 1 {
-				c.Fail(command.ErrSyntax)
-				return nil, f, false
-			}
-		default:
-			c.Fail(command.ErrSyntax)
-			return nil, f, false
+		case !ok:
+			return command.ErrNotInteger
+		case n < 1:
+			return command.ErrSyntax
 		}
+		return nil
+	})
+	if err != nil {
+		c.Fail(err)
+		return nil, f, false
 	}
 	return v.Data, f, true
 }

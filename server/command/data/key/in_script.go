@@ -2,7 +2,6 @@ package key
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
@@ -40,11 +39,10 @@ func typeOfKey(c *data.Call) {
 // maxScriptKeys limits the keys that one KEYS or SCAN in a script looks at. Looking at this many takes about 10 ms.
 const maxScriptKeys = 100_000
 
-// matchingKeys returns the keys that match a pattern and a type, or writes the error.
-func matchingKeys(c *data.Call, pattern, typ string) (keys [][]byte, ok bool) {
-	f := command.Finder{Pattern: pattern}
+// matchingKeys returns the keys that match f's pattern and type, or writes the error.
+func matchingKeys(c *data.Call, f command.Finder) (keys [][]byte, ok bool) {
 	keys, ok = c.Tx.Keys(maxScriptKeys, func(key []byte, kind engine.Kind) bool {
-		return (typ == "" || typ == kind.String()) && f.Steps < command.MaxScanSteps && f.Matches(key)
+		return (f.Type == "" || f.Type == kind.String()) && f.Steps < command.MaxScanSteps && f.Matches(key)
 	})
 	switch {
 	case !ok:
@@ -57,13 +55,13 @@ func matchingKeys(c *data.Call, pattern, typ string) (keys [][]byte, ok bool) {
 }
 
 func keysInScript(c *data.Call) {
-	if keys, ok := matchingKeys(c, string(c.Args[1]), ""); ok {
+	if keys, ok := matchingKeys(c, command.Finder{Pattern: string(c.Args[1])}); ok {
 		command.WriteKeys(&c.Writer, keys)
 	}
 }
 
 func sizeInScript(c *data.Call) {
-	if keys, ok := matchingKeys(c, "*", ""); ok {
+	if keys, ok := matchingKeys(c, command.Finder{Pattern: "*"}); ok {
 		c.Writer.Int(int64(len(keys)))
 	}
 }
@@ -74,22 +72,12 @@ func scanInScript(c *data.Call) {
 		c.Fail(command.ErrInvalidCursor)
 		return
 	}
-	pattern, typ := "*", ""
-	for words := c.Args[2:]; len(words) > 0; words = words[2:] {
-		switch {
-		case len(words) < 2:
-			c.Fail(command.ErrSyntax)
-			return
-		case command.IsWord(words[0], "MATCH"):
-			pattern = string(words[1])
-		case command.IsWord(words[0], "TYPE"):
-			typ = strings.ToLower(string(words[1]))
-		case !command.IsWord(words[0], "COUNT"):
-			c.Fail(command.ErrSyntax)
-			return
-		}
+	f := command.Finder{Pattern: "*"}
+	if err := f.ReadOptions(c.Args[2:], true, func([]byte) error { return nil }); err != nil {
+		c.Fail(err)
+		return
 	}
-	if keys, ok := matchingKeys(c, pattern, typ); ok {
+	if keys, ok := matchingKeys(c, f); ok {
 		c.Writer.Array(2)
 		c.Writer.BulkString("0")
 		command.WriteKeys(&c.Writer, keys)

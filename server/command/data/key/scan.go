@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
@@ -27,33 +26,22 @@ func runScan(s command.Session, w *resp.Writer, args [][]byte) {
 		w.Error(command.ErrInvalidCursor.Error())
 		return
 	}
-	pattern, count, typ := "*", int64(scanCount), ""
-	for words := args[2:]; len(words) > 0; words = words[2:] {
-		if len(words) < 2 {
-			w.Error(command.ErrSyntax.Error())
-			return
-		}
+	f := command.Finder{Reader: s, Database: s.Client().Database, Pattern: "*", MaxBytes: maxScanBytes, Most: scanCount}
+	err = f.ReadOptions(args[2:], true, func(value []byte) error {
+		count, ok := command.ParseInteger(value)
 		switch {
-		case command.IsWord(words[0], "MATCH"):
-			pattern = string(words[1])
-		case command.IsWord(words[0], "TYPE"):
-			typ = strings.ToLower(string(words[1]))
-		case command.IsWord(words[0], "COUNT"):
-			var ok bool
-			if count, ok = command.ParseInteger(words[1]); !ok {
-				w.Error(command.ErrNotInteger.Error())
-				return
-			}
-			if count < 1 {
-				w.Error(command.ErrSyntax.Error())
-				return
-			}
-		default:
-			w.Error(command.ErrSyntax.Error())
-			return
+		case !ok:
+			return command.ErrNotInteger
+		case count < 1:
+			return command.ErrSyntax
 		}
+		f.Most = int(min(count, maxScanCount))
+		return nil
+	})
+	if err != nil {
+		w.Error(err.Error())
+		return
 	}
-	f := command.Finder{Reader: s, Database: s.Client().Database, Pattern: pattern, Type: typ, MaxBytes: maxScanBytes, Most: int(min(count, maxScanCount))}
 	passed := f.Most
 	if s.Server().Keys().LastDatabase() > 0 {
 		passed = maxScanCount // most keys may be in other databases
