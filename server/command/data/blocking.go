@@ -19,8 +19,8 @@ var WaitedKeys = command.Keys{First: 1, Last: -2, Access: command.Reads | comman
 // MaxWaitKeys limits the keys that one command waits for.
 const MaxWaitKeys = 1000
 
-// WaitOp parses a data command that waits into one operation.
-func WaitOp(r *command.Request, row *command.Row) error {
+// ParseWait parses a data command that waits into one operation.
+func ParseWait(r *command.Request, row *command.Row) error {
 	keys := 1
 	if row.Keys == WaitedKeys {
 		keys = len(r.Args) - 2
@@ -33,7 +33,7 @@ func WaitOp(r *command.Request, row *command.Row) error {
 		return errManyWaitKeys.With(MaxWaitKeys, keys)
 	}
 	r.Wait = &command.Wait{Keys: keys, Kind: row.Waits, Timeout: timeout}
-	return DataOp(r, row)
+	return ParseOp(r, row)
 }
 
 // parseTimeout parses seconds and, like Redis, rounds them up to milliseconds.

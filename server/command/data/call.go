@@ -23,8 +23,8 @@ type Call struct {
 	digits   [20]byte      // buffer for a number
 }
 
-// DataOp parses a data command into one operation.
-func DataOp(r *command.Request, row *command.Row) error {
+// ParseOp parses a data command into one operation.
+func ParseOp(r *command.Request, row *command.Row) error {
 	keys, args := row.Keys.Of(r.Args), r.KeepArgs(r.Args)
 	switch { // the keys of an operation are next to each other
 	case row.Keys.Pairs:
@@ -82,6 +82,7 @@ func ReplyData(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.FromRESP2(res.Reply, w.Shape)
 }
 
+// HasWord reports whether a word is among arguments, in lower or upper case.
 func HasWord(args [][]byte, word string) bool {
 	for _, a := range args {
 		if command.IsWord(a, word) {
@@ -154,7 +155,7 @@ func (c *Call) FormatInt(n int64) []byte { return strconv.AppendInt(c.digits[:0]
 // BulkInt writes a number as a bulk string.
 func (c *Call) BulkInt(n int64) { c.Writer.Bulk(c.FormatInt(n)) }
 
-// ByClient reports whether a client made the call, not a script. [DataOp] reorders the arguments of a client's call.
+// ByClient reports whether a client made the call, not a script. [ParseOp] reorders the arguments of a client's call.
 func (c *Call) ByClient() bool { return c.op != nil }
 
 // Databases is the number of databases, 0 in a cluster, which has one.
@@ -170,6 +171,7 @@ func (c *Call) MayReplace(key []byte) bool {
 	return true
 }
 
+// BulkOrNull replies with b, or with null if it was not found.
 func (c *Call) BulkOrNull(b []byte, found bool) {
 	if found {
 		c.Writer.Bulk(b)

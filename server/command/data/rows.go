@@ -26,9 +26,9 @@ func Complete(families ...[]command.Row) []command.Row {
 		}
 		if r.Parse == nil {
 			own := *r
-			r.Parse = func(q *command.Request) error { return DataOp(q, &own) }
+			r.Parse = func(q *command.Request) error { return ParseOp(q, &own) }
 			if r.Waits != engine.NoKind {
-				r.Parse = func(q *command.Request) error { return WaitOp(q, &own) }
+				r.Parse = func(q *command.Request) error { return ParseWait(q, &own) }
 			}
 		}
 		if r.Reply == nil {

@@ -34,7 +34,7 @@ func parseBlockingMove(r *command.Request) error {
 	if !ok1 || !ok2 {
 		return command.ErrSyntax
 	}
-	return data.WaitOp(r, command.LookUp(r.Args[0]))
+	return data.ParseWait(r, command.LookUp(r.Args[0]))
 }
 
 func popFirst(c *data.Call, end listEnd) {

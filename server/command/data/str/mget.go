@@ -16,12 +16,12 @@ import (
 func parseGetStrings(r *command.Request) error {
 	row, all := command.LookUp(r.Args[0]), r.Args
 	if r.Bounds.Groups < 2 {
-		return data.DataOp(r, row)
+		return data.ParseOp(r, row)
 	}
 	defer func() { r.Args = all }()
 	for _, key := range all[1:] {
 		r.Args = [][]byte{all[0], key}
-		if err := data.DataOp(r, row); err != nil {
+		if err := data.ParseOp(r, row); err != nil {
 			return err
 		}
 	}
