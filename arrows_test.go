@@ -28,10 +28,7 @@ var moreUp = map[string]int{
 	"server":                    7,
 	"server/admin":              13,
 	"server/command":            7,
-	"server/command/limiter":    11,
-	"server/config":             13,
 	"server/envoy":              8,
-	"server/info":               5,
 	"server/netio":              4,
 	"server/rlqs":               5,
 }

@@ -82,3 +82,13 @@ func isHost(host string) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune("/,'\"\\@*?#", r)
 	})
 }
+
+func isEveryInterface(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "" || ip != nil && ip.IsUnspecified()
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -59,23 +59,6 @@ var adminSettings = []Setting{
 	},
 }
 
-// AdminIsDefault reports whether the HTTP server for operators has its default address. Nobody asked for that address,
-// so any other use of it takes precedence.
-func (c *Config) AdminIsDefault() bool { return c.Admin == Default().Admin && !c.AdminTLS }
-
-// AdminAddress is the address of the HTTP server for operators. It is "" if that is off, or if its default address is
-// needed for something else.
-func (c *Config) AdminAddress() string {
-	needed := slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses(), c.HealthListen)
-	if c.ClusterListen != "" {
-		needed = append(needed, c.ClusterListen)
-	}
-	if c.AdminIsDefault() && slices.ContainsFunc(needed, func(a string) bool { return overlap(a, c.Admin) }) {
-		return ""
-	}
-	return c.Admin
-}
-
 // checkAdmin keeps strangers away from the HTTP server for operators.
 func checkAdmin(c *Config) error {
 	host, _, _ := net.SplitHostPort(c.Admin)

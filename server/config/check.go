@@ -42,10 +42,6 @@ func checkBuffers(c *Config) error {
 	return nil
 }
 
-// maxClientShare limits clients' buffers to a quarter of all memory. The buffers cause garbage as well, and the program
-// and the keys need the rest.
-const maxClientShare = 4
-
 // checkClientMemory checks that the buffers of clients fit into --max-memory.
 func checkClientMemory(c *Config) error {
 	if most := c.MaxMemoryBytes / maxClientShare; most > 0 && c.ClientBytes > most {

@@ -127,12 +127,6 @@ var clusterSettings = []Setting{
 	},
 }
 
-// MaxPeers limits the nodes of a cluster.
-const MaxPeers = 64
-
-// IsCluster reports whether the server is a node of a cluster.
-func (c *Config) IsCluster() bool { return c.ClusterListen != "" }
-
 // PeerAddress is the address at which other nodes reach this one.
 func (c *Config) PeerAddress() string {
 	if c.ClusterAdvertise != "" {
@@ -175,16 +169,6 @@ func (c *Config) AnnouncedAdmin(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-func isEveryInterface(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "" || ip != nil && ip.IsUnspecified()
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
 // samePeer reports whether two addresses of nodes are the same.
 func samePeer(a, b string) bool {
 	hostA, portA, _ := net.SplitHostPort(a)
@@ -217,17 +201,6 @@ func checkCluster(c *Config) error {
 func checkStandalone(c *Config) error {
 	if s := firstGiven(c, clusterSettings); s != nil {
 		return conflictf("%s is a setting of a cluster's node: make this server one with cluster-listen, or leave %s out", s.Name, s.Name)
-	}
-	return nil
-}
-
-// firstGiven returns the first setting that differs from its default, nil if none does.
-func firstGiven(c *Config, of []Setting) *Setting {
-	defaults := Default()
-	for i := range of {
-		if s := &of[i]; s.Get(c) != s.Get(&defaults) {
-			return s
-		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"runtime"
+	"slices"
 	"time"
 )
 
@@ -215,3 +216,33 @@ func Default() Config {
 		LogFormat:          "text",
 	}
 }
+
+// maxClientShare limits clients' buffers to a quarter of all memory. The buffers cause garbage as well, and the program
+// and the keys need the rest.
+const maxClientShare = 4
+
+// AdminIsDefault reports whether the HTTP server for operators has its default address. Nobody asked for that address,
+// so any other use of it takes precedence.
+func (c *Config) AdminIsDefault() bool { return c.Admin == Default().Admin && !c.AdminTLS }
+
+// AdminAddress is the address of the HTTP server for operators. It is "" if that is off, or if its default address is
+// needed for something else.
+func (c *Config) AdminAddress() string {
+	needed := slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses(), c.HealthListen)
+	if c.ClusterListen != "" {
+		needed = append(needed, c.ClusterListen)
+	}
+	if c.AdminIsDefault() && slices.ContainsFunc(needed, func(a string) bool { return overlap(a, c.Admin) }) {
+		return ""
+	}
+	return c.Admin
+}
+
+// HTTPAddresses returns the addresses of --http-listen and --http-tls-listen.
+func (c *Config) HTTPAddresses() []string { return slices.Concat(c.HTTPListen, c.HTTPTLSListen) }
+
+// GRPCAddresses returns the addresses of --grpc-listen and --grpc-tls-listen.
+func (c *Config) GRPCAddresses() []string { return slices.Concat(c.GRPCListen, c.GRPCTLSListen) }
+
+// IsCluster reports whether the server is a node of a cluster.
+func (c *Config) IsCluster() bool { return c.ClusterListen != "" }

@@ -26,9 +26,6 @@ var grpcSettings = []Setting{
 	},
 }
 
-// GRPCAddresses returns the addresses of --grpc-listen and --grpc-tls-listen.
-func (c *Config) GRPCAddresses() []string { return slices.Concat(c.GRPCListen, c.GRPCTLSListen) }
-
 func checkGRPC(c *Config) error {
 	all := c.GRPCAddresses()
 	if err := checkPorts(c, "grpc-listen or grpc-tls-listen", all, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses())); err != nil {

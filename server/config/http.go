@@ -52,9 +52,6 @@ func (c *Config) RateLimitStyles(otherwise ratefields.Styles) ratefields.Styles 
 	return otherwise
 }
 
-// HTTPAddresses returns the addresses of --http-listen and --http-tls-listen.
-func (c *Config) HTTPAddresses() []string { return slices.Concat(c.HTTPListen, c.HTTPTLSListen) }
-
 func checkHTTP(c *Config) error {
 	all := c.HTTPAddresses()
 	if err := checkPorts(c, "http-listen or http-tls-listen", all, slices.Concat(c.Listen, c.TLSListen)); err != nil {

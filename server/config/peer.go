@@ -50,3 +50,6 @@ func (v *period) Set(text string) error {
 	*v.field = time.Duration(nanos)
 	return nil
 }
+
+// MaxPeers limits the nodes of a cluster.
+const MaxPeers = 64

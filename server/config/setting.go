@@ -5,6 +5,21 @@ import (
 	"strings"
 )
 
+// The groups of the help text and of docs/configuration.md.
+const (
+	groupNetwork  = "Network"
+	groupHTTP     = "HTTP"
+	groupGRPC     = "Envoy"
+	groupState    = "State and memory"
+	groupSecurity = "Access control"
+	groupClients  = "Limits on clients"
+	groupCluster  = "Cluster"
+	groupUpstream = "Home cluster"
+	groupLog      = "Logging"
+
+	groupOperators = "For operators"
+)
+
 // Setting is one row of the table [Settings].
 type Setting struct {
 	Name        string // its name as a flag, in the configuration file and for CONFIG
@@ -15,17 +30,6 @@ type Setting struct {
 	Mutable     bool   // CONFIG SET may change it while the server runs
 
 	value func(*Config) Value
-}
-
-// Lookup finds a setting by its own name or by Redis's name, in lower or upper case.
-func Lookup(name string) (*Setting, bool) {
-	for i := range Settings {
-		s := &Settings[i]
-		if strings.EqualFold(s.Name, name) || s.Redis != "" && strings.EqualFold(s.Redis, name) {
-			return s, true
-		}
-	}
-	return nil, false
 }
 
 // Get returns the setting's value in c in the form Set reads, such as 64kb or 1.5m. Set(Get) changes nothing.
@@ -72,4 +76,15 @@ const EnvPrefix = "STINT_"
 // Env returns the name of the environment variable for the setting, such as STINT_MAX_CLIENTS.
 func (s *Setting) Env() string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
+}
+
+// firstGiven returns the first setting that differs from its default, nil if none does.
+func firstGiven(c *Config, of []Setting) *Setting {
+	defaults := Default()
+	for i := range of {
+		if s := &of[i]; s.Get(c) != s.Get(&defaults) {
+			return s
+		}
+	}
+	return nil
 }

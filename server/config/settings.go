@@ -1,29 +1,10 @@
 package config
 
 import (
-	"slices"
 	"time"
 
 	"github.com/stintdb/stint/engine/database"
 )
-
-// The groups of the help text and of docs/configuration.md.
-const (
-	groupNetwork  = "Network"
-	groupHTTP     = "HTTP"
-	groupGRPC     = "Envoy"
-	groupState    = "State and memory"
-	groupSecurity = "Access control"
-	groupClients  = "Limits on clients"
-	groupCluster  = "Cluster"
-	groupUpstream = "Home cluster"
-	groupLog      = "Logging"
-
-	groupOperators = "For operators"
-)
-
-// Settings is the table of all settings, in the order of the handbook. Rows of one group are together.
-var Settings = slices.Concat(serverSettings, httpSettings, grpcSettings, xdsSettings, clusterSettings, upstreamSettings, adminSettings, logSettings)
 
 var serverSettings = []Setting{
 	{

@@ -33,10 +33,3 @@ func okOrErr(err error) string {
 	}
 	return "ok"
 }
-
-func zeroOrOne(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}

@@ -3,8 +3,10 @@ package limiter
 import (
 	"time"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
 )
 
 // limitSpecs has a row for each way to write a limit. Commands that acquire, RL.ALL and policies all parse limits by
@@ -62,6 +64,36 @@ func acquireRow(name string, algorithm limits.Algorithm, syntax, example, summar
 		Cost: command.AcquireCost(algorithm), Flags: flags, Keys: command.ChangedKey, Reply: replyAcquire,
 		Parse: func(r *command.Request) error { return appendAcquire(r, spec, known) },
 	}
+}
+
+func appendAcquire(r *command.Request, k *limitSpec, known []command.Option) error {
+	beginReservable(r)
+	r.Ops = append(r.Ops, engine.Op{})
+	op := &r.Ops[len(r.Ops)-1]
+	words, err := readSpec(r, op, k, r.Args[1:], 0)
+	if err == nil && k.amount != "" {
+		words, err = tokens(op, k.amount, words)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.Options(op, words, known); err != nil {
+		return err
+	}
+	return reserveIfAsked(r)
+}
+
+// replyAcquire writes the five integers that all commands that acquire reply with, and a sixth with WARN.
+func replyAcquire(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if command.WriteFailure(w, res) {
+		return
+	}
+	if percent := ops[0].Request().Limit.Warn; percent != 0 {
+		w.Integers(res.Granted, res.Limit, res.Remaining, command.Millis(res.Wait), command.Millis(res.Reset), warnField(res, percent))
+		return
+	}
+	w.Integers(res.Granted, res.Limit, res.Remaining, command.Millis(res.Wait), command.Millis(res.Reset))
 }
 
 func readThrottle(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
@@ -130,3 +162,25 @@ func readLog(r *command.Request, a [][]byte) (l limits.Limit, err error) {
 	}
 	return countedBy("window", most)(r, a)
 }
+
+// readAdaptive parses the capacity and both rates, and gives the rates one period.
+func readAdaptive(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
+	if l.Capacity, err = command.ParseIntegerBetween("capacity", a[0], 1, limits.MaxTokens); err != nil {
+		return l, err
+	}
+	least, err := command.ParseRate("min", a[1])
+	if err != nil {
+		return l, err
+	}
+	if l.Rate, err = command.ParseRate("max", a[2]); err != nil {
+		return l, err
+	}
+	if l.Least, l.Rate, err = limits.WithOnePeriod(least, l.Rate); err != nil {
+		return l, command.ArgumentError("min", err.Error(), a[1])
+	}
+	return l, nil
+}
+
+// A class is represented by the limit of its ceiling, together with its assured rate. The limits of its ancestors
+// follow.
+var readAssured, readCeiling = bucketNamed("rate_capacity", "rate", 0), bucketNamed("ceil_capacity", "ceil", 2)

@@ -89,21 +89,3 @@ func replyReport(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.Bulk(res.Reply)
 	w.Int(command.Millis(res.Wait))
 }
-
-// readAdaptive parses the capacity and both rates, and gives the rates one period.
-func readAdaptive(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
-	if l.Capacity, err = command.ParseIntegerBetween("capacity", a[0], 1, limits.MaxTokens); err != nil {
-		return l, err
-	}
-	least, err := command.ParseRate("min", a[1])
-	if err != nil {
-		return l, err
-	}
-	if l.Rate, err = command.ParseRate("max", a[2]); err != nil {
-		return l, err
-	}
-	if l.Least, l.Rate, err = limits.WithOnePeriod(least, l.Rate); err != nil {
-		return l, command.ArgumentError("min", err.Error(), a[1])
-	}
-	return l, nil
-}

@@ -1,8 +1,6 @@
 package limiter
 
 import (
-	"strings"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
@@ -40,56 +38,7 @@ func parseAll(r *command.Request) error {
 	return reserveIfAsked(r)
 }
 
-var (
-	allOptions  = []command.Option{optTokens, optPeek, optMaxWait, optBlock, optAs, optFor}
-	specOptions = []command.Option{optCost, optKeep, optWeight, optZone, optFrom, optHistory, optWarn}
-)
-
-// readSpecs parses limits up to the first word that does not begin one.
-func readSpecs(r *command.Request, words [][]byte) (parts []engine.Op, rest [][]byte, err error) {
-	first := len(r.Parts)
-	for len(words) > 0 {
-		k := findSpec(words[0])
-		if k == nil {
-			break
-		}
-		if words, err = appendSpec(r, k, words[1:], first); err != nil {
-			return nil, nil, err
-		}
-		if words, err = r.LeadingOptions(&r.Parts[len(r.Parts)-1], words, specOptions); err != nil {
-			return nil, nil, err
-		}
-	}
-	parts = r.Parts[first:]
-	if err := checkTrees(parts); err != nil {
-		return nil, nil, err
-	}
-	if len(parts) == 0 {
-		got := ""
-		if len(words) > 0 {
-			got = string(command.Truncate(words[0], 64))
-		}
-		return nil, nil, errSpecWord.With(specWords(), got)
-	}
-	return parts[:len(parts):len(parts)], words, nil
-}
-
-// appendSpec parses a limit after its first word, and appends it to r.Parts. The request's limits begin at first.
-func appendSpec(r *command.Request, k *limitSpec, words [][]byte, first int) (rest [][]byte, err error) {
-	size := 1 + len(k.params)
-	if k.who != "" {
-		size++
-	}
-	if len(words) < size {
-		return nil, errSpecShort.With(k.word, size, strings.Join(k.arguments(), " "), len(words))
-	}
-	position := len(r.Parts) - first
-	if position == engine.MaxParts {
-		return nil, errTooManySpecs.With(engine.MaxParts)
-	}
-	r.Parts = append(r.Parts, engine.Op{})
-	return readSpec(r, &r.Parts[first+position], k, words, position)
-}
+var allOptions = []command.Option{optTokens, optPeek, optMaxWait, optBlock, optAs, optFor}
 
 func replyAll(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	res := &results[0]

@@ -1,8 +1,6 @@
 package limiter
 
 import (
-	"strings"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/limits"
@@ -51,23 +49,4 @@ func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
 		return unit, errNotOfCalendar.With(option, words[len(words)-1])
 	}
 	return unit, nil
-}
-
-// paramWords appends the parameters of a limit that follow its key.
-func paramWords(words []string, limit limits.Limit) []string {
-	limit.Anchor, limit.History, limit.Warn = calendar.Anchor{}, 0, 0
-	for _, p := range limit.Params() {
-		words = append(words, p.Text)
-	}
-	return words
-}
-
-// limitOptions appends the parameters of a limit that are written as options.
-func limitOptions(words []string, limit limits.Limit) []string {
-	for _, p := range limit.Params() {
-		if isLimitOption(p.Name) {
-			words = append(words, strings.ToUpper(p.Name), p.Text)
-		}
-	}
-	return words
 }

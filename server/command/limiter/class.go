@@ -1,8 +1,6 @@
 package limiter
 
 import (
-	"bytes"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
@@ -17,10 +15,6 @@ var classRows = []command.Row{{
 	Returns: "[five integers](rate-limits.md#the-reply) of the class.", Example: "alice:10 5 1/h 10 2/h UNDER alice:11 20 4/h",
 	Cost: command.HolderLookup, Flags: command.Write | command.Fast | command.MovableKeys | command.Decides, Parse: parseTree, Reply: replyTree,
 }}
-
-// A class is represented by the limit of its ceiling, together with its assured rate. The limits of its ancestors
-// follow.
-var readAssured, readCeiling = bucketNamed("rate_capacity", "rate", 0), bucketNamed("ceil_capacity", "ceil", 2)
 
 func parseTree(r *command.Request) error {
 	first := len(r.Parts)
@@ -47,44 +41,6 @@ func parseTree(r *command.Request) error {
 }
 
 var treeOptions = []command.Option{optTokens, optPeek}
-
-// checkTrees refuses incomplete trees of classes. A COST at any node of a tree applies to the whole tree.
-func checkTrees(parts []engine.Op) error {
-	for first := 0; first < len(parts); {
-		if parts[first].Limit.Algorithm != limits.Class {
-			first++
-			continue
-		}
-		end := first + 1
-		for end < len(parts) && isAncestor(&parts[end]) {
-			end++
-		}
-		if levels := end - first; isAncestor(&parts[first]) {
-			return errTreeWithoutClass
-		} else if levels < 2 || levels > engine.MaxTreeLevels {
-			return errTreeLevels.With(engine.MaxTreeLevels-1, levels-1)
-		}
-		cost := parts[first]
-		for i := first; i < end; i++ {
-			for _, below := range parts[first:i] {
-				if bytes.Equal(below.Key, parts[i].Key) {
-					return errTreeCircle.With(command.Truncate(parts[i].Key, 64))
-				}
-			}
-			if parts[i].Options&engine.FixedCost != 0 {
-				cost = parts[i]
-			}
-		}
-		for i := first; i < end; i++ {
-			parts[i].Tokens, parts[i].Options = cost.Tokens, cost.Options
-		}
-		first = end
-	}
-	return nil
-}
-
-// isAncestor reports whether a limit belongs to an ancestor of a class.
-func isAncestor(op *engine.Op) bool { return op.Limit.Algorithm == limits.Class && len(op.Who) == 0 }
 
 func replyTree(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	res := &results[0]

@@ -7,23 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
-	"github.com/stintdb/stint/server/resp"
 )
-
-// limitSpec is one way to write a limit: its algorithm, and its parameters, which follow the key.
-type limitSpec struct {
-	word      string // the word in RL.ALL and policies
-	algorithm limits.Algorithm
-	params    []string // the arguments between the key and the holder, or the end
-	who       string   // the argument after the parameters, for a holder or member; "" if there is none
-	options   string   // the options that RL.ALL and policies take for this limit only
-	amount    string   // the argument of the algorithm's own command for a number of tokens; "" if there is none
-	read      func(r *command.Request, a [][]byte) (limits.Limit, error)
-
-	noWarn     string                                                     // why WARN makes no sense; "" if it does
-	assured    func(r *command.Request, a [][]byte) (limits.Limit, error) // parses the assured rate of a class
-	isAncestor bool                                                       // the limit of an ancestor, which follows a class or another ancestor
-}
 
 func specOf(algorithm limits.Algorithm) *limitSpec {
 	for i := range limitSpecs {
@@ -72,20 +56,6 @@ func (k *limitSpec) arguments() []string {
 		names = append(names, k.who)
 	}
 	return names
-}
-
-// SpecOption is an option that may follow a limit.
-type SpecOption struct {
-	Word   command.Keyword
-	IsText bool // the value is neither a number nor a percentage
-}
-
-// SpecOptions returns the options that may follow a limit.
-func SpecOptions() (all []SpecOption) {
-	for _, o := range specOptions {
-		all = append(all, SpecOption{command.Keyword(o.Name), o.IsText})
-	}
-	return all
 }
 
 // specSyntax lists how limits are written in RL.ALL and policies. It joins words with the same parameters.
@@ -178,29 +148,6 @@ func checkLimit(l *limits.Limit, first []byte) error {
 	return nil
 }
 
-func appendAcquire(r *command.Request, k *limitSpec, known []command.Option) error {
-	beginReservable(r)
-	r.Ops = append(r.Ops, engine.Op{})
-	op := &r.Ops[len(r.Ops)-1]
-	words, err := readSpec(r, op, k, r.Args[1:], 0)
-	if err == nil && k.amount != "" {
-		words, err = tokens(op, k.amount, words)
-	}
-	if err != nil {
-		return err
-	}
-	if err := r.Options(op, words, known); err != nil {
-		return err
-	}
-	return reserveIfAsked(r)
-}
-
-// The names of arguments that say who asks.
-const (
-	holderName = "holder"
-	memberName = "member"
-)
-
 // holder checks the name of a lease's holder.
 func holder(name []byte) error { return holderOrMember(holderName, name) }
 
@@ -229,15 +176,5 @@ func notSwapped(ttl, holder []byte) error {
 	return errSwapped.With(command.Truncate(holder, 64), command.Truncate(ttl, 64))
 }
 
-// replyAcquire writes the five integers that all commands that acquire reply with, and a sixth with WARN.
-func replyAcquire(w *resp.Writer, ops []engine.Op, results []engine.Result) {
-	res := &results[0]
-	if command.WriteFailure(w, res) {
-		return
-	}
-	if percent := ops[0].Request().Limit.Warn; percent != 0 {
-		w.Integers(res.Granted, res.Limit, res.Remaining, command.Millis(res.Wait), command.Millis(res.Reset), warnField(res, percent))
-		return
-	}
-	w.Integers(res.Granted, res.Limit, res.Remaining, command.Millis(res.Wait), command.Millis(res.Reset))
-}
+// isAncestor reports whether a limit belongs to an ancestor of a class.
+func isAncestor(op *engine.Op) bool { return op.Limit.Algorithm == limits.Class && len(op.Who) == 0 }

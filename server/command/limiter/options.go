@@ -103,3 +103,33 @@ func tokens(op *engine.Op, name string, words [][]byte) (rest [][]byte, err erro
 	op.Tokens, err = command.ParseIntegerBetween(name, words[0], 1, limits.MaxTokens)
 	return words[1:], err
 }
+
+// setWith parses the fields that replace {name} in a policy's limits.
+func setWith(r *command.Request, op *engine.Op, words [][]byte) error {
+	if len(words) == 0 || len(words)%2 != 0 {
+		return errFieldValue
+	}
+	if len(words) > 2*engine.MaxFields {
+		return errTooManyFields.With(engine.MaxFields)
+	}
+	for i := 0; i < len(words); i += 2 {
+		name, value := words[i], words[i+1]
+		if !engine.IsFieldName(name) {
+			return errFieldName.With(engine.MaxFieldName, command.Truncate(name, 64))
+		}
+		if len(value) == 0 {
+			return errEmptyField.With(name)
+		}
+		if len(value) > r.Bounds.MaxKeyBytes {
+			return errFieldTooLong.With(name, r.Bounds.MaxKeyBytes, len(value))
+		}
+		for j := 0; j < i; j += 2 {
+			if bytes.Equal(words[j], name) {
+				return errFieldTwice.With(name)
+			}
+		}
+	}
+	op.Options |= engine.NamedFields
+	op.Args = r.KeepArgs(words)
+	return nil
+}

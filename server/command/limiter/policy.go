@@ -66,36 +66,6 @@ func parseCheck(r *command.Request) error {
 	return reserveIfAsked(r)
 }
 
-// setWith parses the fields that replace {name} in a policy's limits.
-func setWith(r *command.Request, op *engine.Op, words [][]byte) error {
-	if len(words) == 0 || len(words)%2 != 0 {
-		return errFieldValue
-	}
-	if len(words) > 2*engine.MaxFields {
-		return errTooManyFields.With(engine.MaxFields)
-	}
-	for i := 0; i < len(words); i += 2 {
-		name, value := words[i], words[i+1]
-		if !engine.IsFieldName(name) {
-			return errFieldName.With(engine.MaxFieldName, command.Truncate(name, 64))
-		}
-		if len(value) == 0 {
-			return errEmptyField.With(name)
-		}
-		if len(value) > r.Bounds.MaxKeyBytes {
-			return errFieldTooLong.With(name, r.Bounds.MaxKeyBytes, len(value))
-		}
-		for j := 0; j < i; j += 2 {
-			if bytes.Equal(words[j], name) {
-				return errFieldTwice.With(name)
-			}
-		}
-	}
-	op.Options |= engine.NamedFields
-	op.Args = r.KeepArgs(words)
-	return nil
-}
-
 var checkOptions = []command.Option{optPeek, optKeep, optMaxWait, optBlock, optAs, optFor, optShowWarn, optWith}
 
 func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
@@ -104,10 +74,6 @@ func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 		return
 	}
 	replyAll(w, ops, results)
-}
-
-func noPolicy(res *engine.Result) error {
-	return command.ErrNoPolicy.With(command.Truncate(res.Reply, 64))
 }
 
 func policyName(name []byte) error {
@@ -195,50 +161,6 @@ func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	}
 }
 
-// whenCurrent answers from the local store as soon as it has every policy that was acknowledged anywhere before the
-// command came. After READONLY and within EXEC, it answers at once.
-func whenCurrent(s command.Session, w *resp.Writer, answer func(w *resp.Writer)) {
-	m := s.Server().Membership()
-	if m == nil || s.Client().ReadOnly || !s.MayAwait() {
-		answer(w)
-		return
-	}
-	s.AwaitReply(func(done func(func(*resp.Writer))) {
-		awaitBarrier(m, done, func() { done(answer) })
-	})
-}
-
-// awaitBarrier calls then when this node knows all policies, or gives done the error.
-func awaitBarrier(m command.Membership, done func(func(*resp.Writer)), then func()) {
-	m.Barrier(func(err error) {
-		if err = command.ClusterError(err); err != nil {
-			done(func(w *resp.Writer) { w.Error(err.Error()) })
-			return
-		}
-		then()
-	})
-}
-
-// seesPolicy reports whether a policy exists and the user may look at all its keys, taking {} and {name} literally.
-func seesPolicy(s command.Session, name string) bool {
-	sees := true
-	found := s.Server().Keys().PolicyTemplates(name, func(key []byte) bool {
-		sees = s.Reaches(key)
-		return sees
-	})
-	return found && sees
-}
-
-// seesCaller reports whether the user may look at every key of a policy for a caller, taking {name} literally.
-func seesCaller(s command.Session, policy, id string) bool {
-	sees := true
-	s.Server().Keys().PolicyKeys([]byte(policy), []byte(id), nil, func(key []byte) bool {
-		sees = s.Reaches(key)
-		return sees
-	})
-	return sees
-}
-
 func runPolicyList(s command.Session, w *resp.Writer, _ [][]byte) {
 	whenCurrent(s, w, func(w *resp.Writer) {
 		names := slices.DeleteFunc(s.Server().Keys().PolicyNames(), func(name string) bool {
@@ -273,12 +195,4 @@ func writePolicy(s command.Session, w *resp.Writer, words []string) {
 		{Name: "limits", Value: specTexts(parts)}, {Name: "overrides", Value: int64(p.Overridden)}, {Name: "granted", Value: p.Granted}, {Name: "denied", Value: p.Denied}, {Name: "shadow_denied", Value: p.ShadowDenied},
 		{Name: "shadow", Value: p.Shadow}, {Name: "strict", Value: p.Strict},
 	})
-}
-
-func specTexts(parts []engine.Op) []string {
-	specs := make([]string, len(parts))
-	for i, part := range parts {
-		specs[i] = SpecText(part)
-	}
-	return specs
 }

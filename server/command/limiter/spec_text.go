@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 )
@@ -80,4 +81,32 @@ func AppendLimit(w *command.Words, algorithm string, arguments ...string) {
 		}
 		w.Add(a)
 	}
+}
+
+// isLimitOption reports whether a parameter of a limit is written as an option, after the other parameters.
+func isLimitOption(name string) bool {
+	switch strings.ToUpper(name) {
+	case zoneWord, fromWord, historyWord, warnWord:
+		return true
+	}
+	return false
+}
+
+// paramWords appends the parameters of a limit that follow its key.
+func paramWords(words []string, limit limits.Limit) []string {
+	limit.Anchor, limit.History, limit.Warn = calendar.Anchor{}, 0, 0
+	for _, p := range limit.Params() {
+		words = append(words, p.Text)
+	}
+	return words
+}
+
+// limitOptions appends the parameters of a limit that are written as options.
+func limitOptions(words []string, limit limits.Limit) []string {
+	for _, p := range limit.Params() {
+		if isLimitOption(p.Name) {
+			words = append(words, strings.ToUpper(p.Name), p.Text)
+		}
+	}
+	return words
 }

@@ -1,7 +1,6 @@
 package limiter
 
 import (
-	"strings"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -68,12 +67,3 @@ func writeClosed(w *resp.Writer, closed []engine.Window) {
 
 // unixMillis rounds a time down to milliseconds.
 func unixMillis(nanos int64) int64 { return nanos / int64(time.Millisecond) }
-
-// isLimitOption reports whether a parameter of a limit is written as an option, after the other parameters.
-func isLimitOption(name string) bool {
-	switch strings.ToUpper(name) {
-	case zoneWord, fromWord, historyWord, warnWord:
-		return true
-	}
-	return false
-}
