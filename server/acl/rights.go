@@ -23,7 +23,7 @@ type rights struct {
 
 	writePatterns [][]byte // the patterns of keys that may be changed
 	everything    bool     // every command, every key
-	unlimited     bool     // every command, every key, no caps: nothing has to be checked
+	unlimited     bool     // every command, every key, no caps: no check is needed
 }
 
 // pattern is one rule on keys: the user may read or write matching keys, or both.

@@ -16,7 +16,7 @@ type User struct {
 // Name is the user's name.
 func (u *User) Name() string { return u.name }
 
-// IsUnlimited reports whether nothing that the user does has to be checked.
+// IsUnlimited reports whether no check is needed for this user.
 func (u *User) IsUnlimited() bool { return u.rights.Load().unlimited }
 
 // May reports whether the user may use a command.

@@ -23,7 +23,7 @@ type caller struct {
 	fields  [][]byte
 }
 
-// findCallers looks through at most scan keys, in an order that has nothing to do with their names, for keys of the
+// findCallers looks through at most scan keys, in an order that does not depend on their names, for keys of the
 // limits, at most most for each limit. If all callers share a key, it is always included.
 func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers [][]caller, looked int) {
 	callers = make([][]caller, len(limits))

@@ -104,7 +104,7 @@ func (t *Tally) Denied(number int, tokens int64) {
 	c.TokensDenied += tokens
 }
 
-// Failed counts a command that should have been decided, but whose reply was an error.
+// Failed counts a command that could not be decided: its reply was an error.
 func (t *Tally) Failed(number int) {
 	c := t.command(number)
 	c.Errors++

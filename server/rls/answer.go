@@ -204,7 +204,7 @@ func Elements(reply redcon.RESP) (all []redcon.RESP) {
 	return all
 }
 
-// sum finds whether the request as a whole is denied, how long it would have to wait, and which limit to show.
+// sum finds whether the request as a whole is denied, how long it would wait, and which limit to show.
 func (p *Plan) sum(a *Answer) {
 	quotas, used := 0, 0
 	first, never := int64(0), false // the shortest wait of a quota; whether another limit never grants

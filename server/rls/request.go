@@ -129,7 +129,7 @@ const (
 	askPolicy                // RL.CHECK
 )
 
-// Plan finds the rules of a request and writes the commands that decide it, none if no limit has to be asked.
+// Plan finds the rules of a request and writes the commands that decide it, none if there is no limit to ask.
 func (r *Rules) Plan(req *Request, now time.Time) (*Plan, error) {
 	p, err := r.plan(req, now)
 	if err == nil {

@@ -15,7 +15,8 @@ import (
 // Rows returns the rows of scripts, and of the commands PUBLISH and TIME, which scripts use too.
 func Rows() []command.Row { return Complete(scriptRows, publishRows, timeRows) }
 
-// Complete joins rows. Rows that only have Data get a Parse, which makes one operation for an [Executor], and a Reply.
+// Complete joins rows. Rows with nothing but Data get a Parse, which makes one operation for an [Executor], and a
+// Reply.
 func Complete(families ...[]command.Row) []command.Row {
 	rows := slices.Concat(families...)
 	for i := range rows {
