@@ -136,7 +136,8 @@ func asksFor(parts []part, field []byte) bool {
 // ask fills in the question that a check asks the limit of p, but for its key and holder.
 func (p *part) ask(check, to *engine.Op) {
 	*to = engine.Op{}
-	to.Limit, to.Tokens, to.Options, to.MaxWait = p.limit, check.Tokens, check.Options&^(engine.NamedFields|engine.FromPurses), check.MaxWait
+	to.Limit, to.Tokens, to.MaxWait = p.limit, check.Tokens, check.MaxWait
+	to.Options = check.Options &^ (engine.NamedFields | engine.FromPurses)
 	to.Keep, to.Weight, to.PriorAt = p.keep, p.weight, check.PriorAt
 	if p.options&engine.FixedCost != 0 {
 		to.Options, to.Tokens = to.Options|engine.FixedCost, p.tokens

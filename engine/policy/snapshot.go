@@ -49,7 +49,9 @@ func (s *Snapshot) Release() {
 func (s *Snapshot) copy() {
 	s.byName = make(map[string]*policy, len(s.of.byName))
 	for name, known := range s.of.byName {
-		s.byName[name] = &policy{parts: known.parts, shadow: known.shadow, strict: known.strict, overrides: maps.Clone(known.overrides)}
+		copied := *known
+		copied.overrides = maps.Clone(known.overrides)
+		s.byName[name] = &copied
 	}
 	s.of.snapshot = nil
 }

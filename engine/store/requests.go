@@ -3,7 +3,9 @@ package store
 import "github.com/stintdb/stint/engine"
 
 // TakeAllowances is [request.Runner.TakeAllowances].
-func (s *Store) TakeAllowances(now, priorAt int64, whole *engine.Op, parts []engine.Op, held engine.PartSet, res *engine.Result) (missing engine.PartSet) {
+func (s *Store) TakeAllowances(
+	now, priorAt int64, whole *engine.Op, parts []engine.Op, held engine.PartSet, res *engine.Result,
+) (missing engine.PartSet) {
 	return s.requests.TakeAllowances(now, priorAt, whole, parts, held, res)
 }
 

@@ -21,8 +21,9 @@ type Store struct {
 
 // Config configures a store.
 type Config struct {
-	MaxBytes   int64                // bound on the memory of entries, 0 for none
-	Replicated bool                 // new keys are refused by operations only, never for the store's own memory: for replicas, which must decide alike
+	MaxBytes int64 // bound on the memory of entries, 0 for none
+	// Replicated says that replicas must decide alike: operations alone refuse new keys, not the store's own memory.
+	Replicated bool
 	Commands   transaction.Commands // carries out Command and Script operations; nil if there are none
 	// Publish is given the messages of [transaction.Tx.Publish], in order for each key, while the keys of the transaction
 	// are locked: it must not wait, nor use the store. It may keep the message. It returns the number of receivers, which
@@ -44,9 +45,14 @@ func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
 	s := &Store{}
-	s.keys.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Owns: o.Owns, Changed: o.Changed, Warned: o.Warned})
+	s.keys.Init(keyspace.Config{
+		MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other,
+		Owns: o.Owns, Changed: o.Changed, Warned: o.Warned,
+	})
 	s.policies = policy.New(s.keys.JournalNotes())
 	s.requests = request.New(&s.keys, s.policies, o.Owns)
-	s.transactions = transaction.New(&s.keys, &s.scripts, transaction.Config{Commands: o.Commands, Publish: o.Publish, Warned: o.Warned, Note: s.policies.NoteOther})
+	s.transactions = transaction.New(&s.keys, &s.scripts, transaction.Config{
+		Commands: o.Commands, Publish: o.Publish, Warned: o.Warned, Note: s.policies.NoteOther,
+	})
 	return s
 }
