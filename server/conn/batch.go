@@ -27,12 +27,15 @@ type commandBatch struct {
 	tracked  bool                // some of them are
 	own      clientcache.OwnKeys // of a client with NOLOOP
 	quiet    bool                // whose reply is to be dropped
-	slot     uint16              // of its first key, where clients are redirected
-	weight   int                 // the most work that the batch may take, in units of engine.Result.Work
-	weighed  int                 // the part of weight that was computed from what the keys hold now
-	declared int                 // the part of weight that depends on what keys hold, and was not computed from it
-	lists    bool                // some of it lists the entries of keys
-	held     int                 // the most bytes that the weighed part may reply with
+
+	publishesTo string // the channel of the last command, "" if nobody subscribes
+
+	slot     uint16 // of its first key, where clients are redirected
+	weight   int    // the most work that the batch may take, in units of engine.Result.Work
+	weighed  int    // the part of weight that was computed from what the keys hold now
+	declared int    // the part of weight that depends on what keys hold, and was not computed from it
+	lists    bool   // some of it lists the entries of keys
+	held     int    // the most bytes that the weighed part may reply with
 
 	tally      metrics.Tally   // of this turn
 	sampler    topkeys.Sampler // of denials

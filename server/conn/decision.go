@@ -21,6 +21,9 @@ func (s *Session) flush(batch *commandBatch) {
 		b.Local = s.client.ReadOnly
 		b.Done, b.Worked = s.onDecided, 0
 		s.beginCaching(batch)
+		if s.env.Channels.HasSubscribers() {
+			batch.publishesTo = batch.channel()
+		}
 		if !s.decide(batch) {
 			s.deciding, batch.started, batch.waits = batch, s.started, s.env.Clock.Now()
 			s.public.Wait.Begin(wait.ForDecision)

@@ -44,8 +44,8 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	if len(w.Buf)-start > outputChunk {
 		batch.decision.Results = nil // they hold lists as long, and would keep the room for them
 	}
-	if s.env.Channels.HasSubscribers() && len(batch.replies) > 0 {
-		s.subscriptions.notePublished(batch)
+	if batch.publishesTo != "" {
+		s.subscriptions.publishesTo, batch.publishesTo = batch.publishesTo, ""
 	}
 	batch.clear()
 }

@@ -78,20 +78,24 @@ func (u *subscriptions) WriteMessages(w *resp.Writer) {
 	u.turn.ChargeWritten(w, words, before)
 }
 
-// notePublished notes to which channel the last command of a decided batch published, or may have published. A script
-// is taken to publish to the channel that its first key names.
-func (u *subscriptions) notePublished(batch *commandBatch) {
+// channel is the channel to which the last command of a batch publishes, or may publish. A script is taken to publish to
+// the channel that its first key names. It must be asked before the decision, after which the input may be gone.
+func (batch *commandBatch) channel() string {
+	if len(batch.replies) == 0 {
+		return ""
+	}
 	last := &batch.replies[len(batch.replies)-1]
 	if last.row == nil || last.count == 0 {
-		return
+		return ""
 	}
 	op := &batch.decision.Ops[last.first]
 	switch keys := op.DeclaredKeys(); {
 	case last.row.Name == "publish":
-		u.publishesTo = string(op.Args[1])
+		return string(op.Args[1])
 	case last.row.Cost == command.ScriptRun && len(keys) > 0:
-		u.publishesTo = string(keys[0])
+		return string(keys[0])
 	}
+	return ""
 }
 
 // publisherPause is the time after which a publisher that was too quick for its subscribers goes on.
