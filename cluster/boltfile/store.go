@@ -65,7 +65,7 @@ func View(path string) (*Store, error) {
 
 func open(path string, readOnly bool) (s *Store, err error) {
 	err = guard(func() error {
-		// The list of free pages is not kept in the file: a damaged one would have pages in use written over, long after.
+		// The list of free pages is not kept in the file: long after, a damaged list would let pages in use be overwritten.
 		bolt, err := raftboltdb.New(raftboltdb.Options{Path: path, MsgpackUseNewTimeFormat: true, BoltOptions: &bbolt.Options{
 			Timeout: lockTimeout, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: pageSize,
 			ReadOnly: readOnly,

@@ -34,7 +34,7 @@ func (s *Session) receive(in []byte, batch *commandBatch, cfg *config.Config) (m
 	return more
 }
 
-// feed executes the commands in the input. more reports that it stopped early to have the output sent: call it
+// feed executes the commands in the input. more reports that it stopped early so that the output can be sent: call it
 // again without input.
 func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more bool) {
 	buf := in

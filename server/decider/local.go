@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/server/clock"
 )
 
-// Decider is the door through which sessions have operations decided, in order and at one reading of its clock.
+// Decider decides the operations of sessions, in order and at one reading of its clock.
 //
 // Decide either fills in the results and returns true, or returns false at once and calls b.Done later; it never waits.
 // Key, Who and Args in b.Ops, also of their Parts, are valid until Decide returns: a Decider that needs them longer

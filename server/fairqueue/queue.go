@@ -1,4 +1,4 @@
-// Package fairqueue has batches that take long decided beside the event loops, one at a time. Their owners take turns
+// Package fairqueue decides batches that take long beside the event loops, one at a time. Their owners take turns
 // by the time that their batches have taken, as in start-time fair queueing (Goyal, Vin and Cheng, 1996): an owner with
 // many connections gets no more of it than one with a single connection.
 package fairqueue
@@ -32,7 +32,7 @@ func New(decide func(b *engine.Batch) (finished bool), now func() int64) *Queue 
 	return &Queue{decide: decide, now: now}
 }
 
-// Decide has a batch decided later, and its Done called then. It copies the keys and arguments of the batch.
+// Decide puts a batch into the queue, and calls its Done once it is decided. It copies the keys and arguments.
 func (q *Queue) Decide(name string, b *engine.Batch) {
 	copied := b.Clone()
 	copied.Done = func() {
@@ -46,7 +46,7 @@ func (q *Queue) Decide(name string, b *engine.Batch) {
 	q.run()
 }
 
-// run has batches decided. The caller holds mu.
+// run decides batches. The caller holds mu.
 func (q *Queue) run() {
 	if !q.running {
 		q.running = true
@@ -88,7 +88,7 @@ func (q *Queue) next() (least *owner[*engine.Batch], b *engine.Batch) {
 	return least, least.take()
 }
 
-// finish has a batch decided. It waits until that is done, or for patience.
+// finish decides a batch. It waits for the decision, but not longer than patience.
 func (q *Queue) finish(o *owner[*engine.Batch], b *engine.Batch) {
 	done, decided := b.Done, make(chan struct{})
 	b.Done = func() { close(decided) }

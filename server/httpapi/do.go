@@ -23,7 +23,7 @@ func (r *request) readFields() (f *fields, ok bool) {
 	return &r.fields, true
 }
 
-// doBy has a command executed whose words are from fields, all of them. If there is no reply but an error, it answers
+// doBy executes a command whose words are all from fields. If there is no reply but an error, it answers
 // with that and returns false.
 func (s *Service) doBy(r *request, f *fields, words *command.Words) (reply redcon.RESP, ok bool) {
 	err := f.end()
@@ -37,7 +37,7 @@ func (s *Service) doBy(r *request, f *fields, words *command.Words) (reply redco
 	return s.do(r, words)
 }
 
-// do has a command executed, as doBy.
+// do executes a command, as doBy does.
 func (s *Service) do(r *request, words *command.Words) (reply redcon.RESP, ok bool) {
 	reply, err := s.gateway.Do(r.Context(), r.caller, words)
 	switch {

@@ -75,7 +75,7 @@ func (c *blockingConn) turn(in []byte) (over bool) {
 	return c.over
 }
 
-// wake has the session go on soon. It is called under locks, and by many at a time.
+// wake lets the session continue soon. It is called under locks, and by many goroutines at a time.
 func (c *blockingConn) wake() {
 	if c.writing.Load() && c.s.Public().IsKilled() {
 		_ = c.stream.SetWriteDeadline(time.Now()) // its client may not be reading

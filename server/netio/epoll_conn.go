@@ -100,7 +100,7 @@ func (c *epollConn) watch() {
 	c.check(c.loop.watch(unix.EPOLL_CTL_MOD, c.fd, events))
 }
 
-// wake has the session go on. Any goroutine may call it.
+// wake lets the session continue. Any goroutine may call it.
 func (c *epollConn) wake() {
 	if c.woken.Swap(true) {
 		return
@@ -178,7 +178,7 @@ func (c *epollConn) sendUnsent() {
 	c.wake() // its session may wait for its client to read
 }
 
-// check has the connection closed at the end of the turn after an error. It may be in use until then.
+// check closes the connection at the end of the turn after an error. The connection may be in use until then.
 func (c *epollConn) check(err error) {
 	if err != nil && !isTemporary(err) && !c.failed {
 		c.failed = true

@@ -55,7 +55,7 @@ type Sampler struct {
 	left   int     // to pass over
 }
 
-// Follow has a sampler take over the sketch's weight. It is called before each batch of occurrences, and not for each.
+// Follow gives a sampler the sketch's weight. It is called before each batch of occurrences, and not for each.
 func (s *Sketch) Follow(at *Sampler) { s.follow(at, s.weight.Load()) }
 
 // FollowPassed is Follow for a sampler of requests that passed.

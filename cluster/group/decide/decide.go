@@ -144,7 +144,7 @@ type several struct {
 	res   *engine.Result
 }
 
-// requests has requests to be used again. Steps are called through function values, so the compiler would allocate a
+// requests keeps requests for reuse. Steps are called through function values, so the compiler would allocate a
 // request for each batch.
 var requests = sync.Pool{New: func() any { return new(request) }}
 

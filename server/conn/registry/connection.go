@@ -85,7 +85,7 @@ func (c *Connection) IsDue(e wait.Event) bool { return c.Wait.IsDue(e) }
 // IsKilled reports whether the connection is to be closed.
 func (c *Connection) IsKilled() bool { return c.killed.Load() }
 
-// Kill has the connection closed by its owner; safe from any goroutine.
+// Kill tells the owner of the connection to close it. Any goroutine may call it.
 func (c *Connection) Kill() {
 	c.killed.Store(true)
 	c.wake()
