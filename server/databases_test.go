@@ -263,7 +263,7 @@ func TestNamesOfKeysAreNotShown(t *testing.T) {
 			t.Errorf("%s: %q, not %q", c.command, got, c.want)
 		}
 	}
-	shown := p.do(t, "owner", "RL.TOP", "ACL LOG", "SLOWLOG GET 100", "CLIENT LIST", "INFO all", "RL.INFO mine:l", "RL.LOANS mine:l", "COMMAND GETKEYS GET \xffdb\x01k")
+	shown := p.do(t, "owner", "RL.TOP", "ACL LOG", "SLOWLOG GET 100", "CLIENT LIST", "INFO all", "RL.INFO mine:l", "RL.LENT mine:l", "COMMAND GETKEYS GET \xffdb\x01k")
 	for _, want := range []string{"\r\nmine:l\r\n", "\r\ntheirs\r\n", "db=3 ", "db3:keys="} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is not in what is shown: %.9000q", want, shown)

@@ -60,7 +60,7 @@ func (k Keyed) check() error {
 	return k.Limit.check()
 }
 
-// appendSpec appends the limit as RL.ALL takes it. keep is for a limit without its own.
+// appendSpec appends the limit as RL.ALL takes it. keep applies if the limit states none.
 func (k Keyed) appendSpec(arguments []any, keep Keep) []any {
 	arguments = append(arguments, words[k.Limit.algorithm].spec, k.Key)
 	arguments = k.Limit.appendOptions(k.Limit.appendArguments(arguments))

@@ -101,7 +101,7 @@ func (o *Operation) taken(res *engine.Result) int64 {
 	return max(0, res.Granted-max(0, res.Lent-o.Loan.Left))
 }
 
-// serve answers the calls that waited for an operation, and then the next ones as long as there are tokens.
+// serve answers the calls that waited for the operation o, and then those that came later, as long as tokens are left.
 func (p *keyPurse) serve(now int64, o *Operation, res *engine.Result, isKnown bool) (served Served) {
 	joined, taken := p.waiters[:p.joined], int64(0)
 	p.waiters, p.joined = p.waiters[p.joined:], 0

@@ -30,7 +30,7 @@ type memory struct {
 // reserveShare divides the bound: at most one such part of it is reserved for the logs and leases of existing keys.
 const reserveShare = 8
 
-// reserve is the bytes of the bound that are kept for logs and leases to grow into.
+// reserve returns the part of the memory bound, in bytes, that new keys may not take: logs and leases grow into it.
 func (m *memory) reserve() int64 { return min(m.growing.Load(), m.max.Load()/reserveShare) }
 
 // fits reports whether the bound has room for more bytes. New keys may not take the reserve.

@@ -15,7 +15,8 @@ func (p *Program) NoWrites() bool { return p.shebang.noWrites }
 // DeclaresWrites reports whether the script's first line has flags, and no-writes is not among them.
 func (p *Program) DeclaresWrites() bool { return p.shebang.isThere && !p.shebang.noWrites }
 
-// cutShebang makes a shebang an empty line. Other flags than no-writes have no effect.
+// cutShebang replaces a shebang by an empty line. Of the flags that Redis knows, only no-writes has an effect; others
+// are errors.
 func cutShebang(source string) (rest string, first shebang, err error) {
 	if !strings.HasPrefix(source, "#!") {
 		return source, first, nil

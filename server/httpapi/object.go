@@ -7,7 +7,8 @@ const _ = uint(64 - maxNames) // fields.asked has a bit for each
 // mustNotBeEmpty is about an empty value at any path: it names nobody, and all who send it would share a limit.
 const mustNotBeEmpty = "must not be empty; leave it out if there is none"
 
-// fields reads the fields of an object. It keeps the first error, and in the end names a field that nobody asked for.
+// fields reads the fields of an object. It keeps the first error; end
+// returns it, or names a field that no caller has read.
 type fields struct {
 	of     *value
 	prefix string // of the names in errors

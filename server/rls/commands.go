@@ -84,7 +84,7 @@ func addLimit(words *command.Words, rule *Rule, key string, hits uint64) {
 	words.Count(hits)
 }
 
-// policyWords checks a policy for the caller that is the value of the last entry. Options and then fields may follow.
+// policyWords checks a policy. The caller is the value of the last entry. Options and then fields may follow.
 func (p *Plan) policyWords(i int, hits uint64) command.Words {
 	entries := p.request.Descriptors[i].Entries
 	words := command.NewWords("RL.CHECK", p.matches[i].rule.Policy, entries[len(entries)-1].Value)

@@ -35,7 +35,7 @@ func (l limit) decide(state any, now int64, a ask) decision {
 	return l.decideBucket(state, now, a)
 }
 
-// look is the present state, as the decision on a request that can never be granted.
+// look returns the state without changing it: the decision on a request for more than the limit ever grants.
 func (l limit) look(state any, now int64) decision { return l.decide(state, now, ask{n: l.tokens + 1}) }
 
 // decideBucket decides for a token bucket. The state is the time at which all tokens are back.

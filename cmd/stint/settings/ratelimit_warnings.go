@@ -22,10 +22,10 @@ var withoutEffect = []struct{ names, instead string }{
 	{"RESPONSE_DYNAMIC_METADATA", "answers have no metadata"},
 }
 
-// asDefault are values of those variables that ask for nothing.
+// asDefault are values that switch nothing on.
 var asDefault = []string{"false", "0", "FALSE", "False"}
 
-// warn collects the variables that have no effect, except where the value asks for nothing.
+// warn collects the variables that have no effect. It leaves out those whose value is the default anyway.
 func (r *ratelimitEnv) warn(environ []string) {
 	for _, v := range environ {
 		name, value, _ := strings.Cut(v, "=")

@@ -23,7 +23,7 @@ var limitSpecs = []limitSpec{
 	{word: "FS", algorithm: limits.FairShare, params: []string{"capacity", "rate"}, who: memberName, options: " [WEIGHT weight]", amount: "tokens", read: readBucket,
 		noWarn: "what a member may take depends on the others, and a pool in use is nearly used up by design"},
 	{word: "AD", algorithm: limits.Adaptive, params: []string{"capacity", "min", "max"}, amount: "tokens", read: readAdaptive,
-		noWarn: "the limit itself moves with the reports of RL.ADAPT"},
+		noWarn: "the limit itself moves with the reports of AD.REPORT"},
 	{word: "HT", algorithm: limits.Class, params: []string{"rate_capacity", "rate", "ceil_capacity", "ceil"}, options: " UNDER key capacity rate [UNDER key capacity rate ...]", read: readCeiling, assured: readAssured,
 		noWarn: "a class borrows from those above it, so its use may be near its ceiling all the time"},
 	{word: "UNDER", algorithm: limits.Class, params: []string{"capacity", "rate"}, read: readBucket, isAncestor: true},
