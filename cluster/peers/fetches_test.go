@@ -3,6 +3,7 @@ package peers
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +13,13 @@ import (
 // for each other.
 func TestStatusIsFetchedOnceForAllGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		asked := map[string]int{}
 		f := newFetches(func(_ context.Context, address string) (nodeStatus, error) {
-			if asked[address]++; address == "slow" {
+			mu.Lock()
+			asked[address]++
+			mu.Unlock()
+			if address == "slow" {
 				time.Sleep(time.Second)
 			}
 			return nodeStatus{asked: time.Now()}, nil
@@ -33,6 +38,9 @@ func TestStatusIsFetchedOnceForAllGroups(t *testing.T) {
 			t.Errorf("another node was asked after %v: %v", time.Since(began), err)
 		}
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		if asked["slow"] != 2 || asked["quick"] != 1 {
 			t.Errorf("requests: %v", asked)
 		}
