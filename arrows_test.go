@@ -67,23 +67,36 @@ type checkedPackage struct {
 func checkedPackages(t *testing.T) map[string]*checkedPackage {
 	t.Helper()
 	all := map[string]*checkedPackage{}
-	for _, f := range sources(t) {
-		if dir := path.Dir(f.name); !f.isTest() {
-			if all[dir] == nil {
-				all[dir] = &checkedPackage{uses: map[*ast.Ident]types.Object{}}
-			}
-			all[dir].files = append(all[dir].files, f)
-		}
-	}
-	for dir, p := range all {
-		trees := make([]*ast.File, len(p.files))
-		for i, f := range p.files {
-			trees[i] = f.tree
-		}
-		config := types.Config{Importer: withoutImports{}, Error: func(error) {}} // names of other packages are unknown
-		p.types, _ = config.Check(dir, p.files[0].set, trees, &types.Info{Uses: p.uses})
+	for dir, files := range filesOfPackages(t, func(sourceFile) bool { return true }) {
+		all[dir] = checkPackage(dir, files, withoutImports{})
 	}
 	return all
+}
+
+// filesOfPackages has the files of each package by its directory, without tests and without the files that are not
+// wanted.
+func filesOfPackages(t *testing.T, isWanted func(sourceFile) bool) map[string][]sourceFile {
+	t.Helper()
+	all := map[string][]sourceFile{}
+	for _, f := range sources(t) {
+		if dir := path.Dir(f.name); !f.isTest() && isWanted(f) {
+			all[dir] = append(all[dir], f)
+		}
+	}
+	return all
+}
+
+// checkPackage finds what the names in the files of a package stand for. Names of packages that the importer does not
+// know stand for nothing.
+func checkPackage(name string, files []sourceFile, from types.Importer) *checkedPackage {
+	p := &checkedPackage{files: files, uses: map[*ast.Ident]types.Object{}}
+	trees := make([]*ast.File, len(files))
+	for i, f := range files {
+		trees[i] = f.tree
+	}
+	config := types.Config{Importer: from, Error: func(error) {}}
+	p.types, _ = config.Check(name, files[0].set, trees, &types.Info{Uses: p.uses})
+	return p
 }
 
 // withoutImports stands for all packages that are imported: arrows inside a package do not depend on them.

@@ -20,7 +20,7 @@ var readFrom = []struct {
 	name, part string
 	most       int // returns on the way; the number may only fall
 }{
-	{"cluster/group/decide.Decider.Decide", "cluster/group", 5}, // a batch of operations
+	{"cluster/group/decide.Decider.Decide", "cluster/group", 2}, // a batch of operations
 }
 
 // TestReading bounds how often a reader who follows a call returns to a file.
@@ -153,12 +153,7 @@ func nameOf(fn *types.Func) string {
 // linkedPackages are the packages of the module. Unlike [checkedPackages], they know each other's names.
 func linkedPackages(t *testing.T) map[string]*checkedPackage {
 	t.Helper()
-	l := &linker{files: map[string][]sourceFile{}, packages: map[string]*checkedPackage{}}
-	for _, f := range sources(t) {
-		if dir := path.Dir(f.name); !f.isTest() && isBuiltHere(f) {
-			l.files[dir] = append(l.files[dir], f)
-		}
-	}
+	l := &linker{filesOfPackages(t, isBuiltHere), map[string]*checkedPackage{}}
 	for dir := range l.files {
 		_, _ = l.Import(module + "/" + dir)
 	}
@@ -185,13 +180,6 @@ func (l *linker) Import(name string) (*types.Package, error) {
 	if p := l.packages[dir]; p != nil {
 		return p.types, nil
 	}
-	p := &checkedPackage{files: l.files[dir], uses: map[*ast.Ident]types.Object{}}
-	l.packages[dir] = p
-	var trees []*ast.File
-	for _, f := range p.files {
-		trees = append(trees, f.tree)
-	}
-	config := types.Config{Importer: l, Error: func(error) {}} // names of other modules are unknown
-	p.types, _ = config.Check(name, p.files[0].set, trees, &types.Info{Uses: p.uses})
-	return p.types, nil
+	l.packages[dir] = checkPackage(name, l.files[dir], l)
+	return l.packages[dir].types, nil
 }
