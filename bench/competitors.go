@@ -22,8 +22,9 @@ var (
 
 const valkeyProgram = "valkey-server"
 
-// competitors are measured if they are there, and else named: Valkey of today, which Debian does not have, and
-// redis-cell from a checkout, because crates.io has nothing newer than version 0.2.2 of 2018.
+// competitors returns the programs to compare with that are installed, and the names of those that are missing. They are
+// a current Valkey, which Debian does not have, and redis-cell built from a checkout of its repository, because the
+// newest version on crates.io is 0.2.2 of 2018.
 func (s Settings) competitors(ctx context.Context) (all []Server, missing []string, err error) {
 	if _, err := exec.LookPath(valkeyProgram); err != nil {
 		missing = append(missing, valkeyProgram)

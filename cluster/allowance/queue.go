@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/engine/opcodec"
 )
 
-// Queue prepares the operations of a call for the log, those at the positions in which or all if which is nil, and
-// queues the call.
+// Queue prepares operations of a call for the log and queues the call. The operations are those at the positions in
+// which, or all of them if which is nil.
 func (s *Allowance) Queue(p *propose.Proposer, c *call.Call, b *engine.Batch, which []uint32) engine.Status {
 	if changesPolicies(b.Ops) {
 		s.order.Lock()

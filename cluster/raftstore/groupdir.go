@@ -104,7 +104,8 @@ func (d *Dir) Remove() error {
 	return errors.Join(d.Close(), os.RemoveAll(d.dir), disk.Dir(filepath.Dir(d.dir)).SyncDir())
 }
 
-// checkKind refuses logs of the other kind, which would be in another place.
+// checkKind returns an error if there are already logs of the other kind. They lie in another directory, so opening the
+// logs would not find them.
 func (g *GroupDirs) checkKind(path string) error {
 	other, is := filepath.Join(path, LogDir), BoltLog
 	if g.kind == BoltLog {

@@ -20,7 +20,8 @@ type requests struct {
 	timeout func() time.Duration
 }
 
-// begin is a [tap.ServerInHandle]. It counts a request until the request's context ends.
+// begin is a [tap.ServerInHandle]. It counts a request from its beginning until its context ends, and refuses it if too
+// many requests are under way.
 func (r *requests) begin(ctx context.Context, info *tap.Info) (context.Context, error) {
 	switch info.FullMethodName {
 	case grpc_health_v1.Health_Watch_FullMethodName, quota.RateLimitQuotaService_StreamRateLimitQuotas_FullMethodName:

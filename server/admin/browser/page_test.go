@@ -104,7 +104,7 @@ func TestAddressAndRanges(t *testing.T) {
 	b.until(`document.querySelector('[data-bite="api: TB user:{} 20 10/1h"]')?.innerText === "657"`)
 	b.run(b.click(`[data-look="user:u1"]`))
 	b.until(`location.hash === "#key=user%3Au1"`)
-	// The shortest range comes last: the longer ones have no value for the present yet.
+	// The shortest range is selected last, because only its chart has a value for the present this soon.
 	for _, tc := range []struct{ minutes, label string }{{"60", "an hour ago"}, {"1440", "24 hours ago"}, {"5", "5 min ago"}} {
 		b.run(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(range => { range.value = %q; range.dispatchEvent(new Event("change")) })(document.getElementById("range"))`, tc.minutes)))
 		b.until(fmt.Sprintf(`document.querySelector("#rates svg").textContent.includes(%q)`, tc.label))

@@ -99,8 +99,8 @@ func (c gcraCall) request() (r datatype.GCRARequest, ok bool) {
 	return r, ok
 }
 
-// gcraTokensWord returns the option for the number of tokens: TOKENS, or NUM_REQUESTS as Redis first called it. It
-// returns "" for any other word.
+// gcraTokensWord returns the name by which an argument asks for a number of tokens: TOKENS, or NUM_REQUESTS, which was
+// its first name in Redis. It returns "" if the argument is another word.
 func gcraTokensWord(arg []byte) string {
 	for _, word := range []string{"TOKENS", "NUM_REQUESTS"} {
 		if command.IsWord(arg, word) {
