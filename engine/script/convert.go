@@ -4,21 +4,19 @@ import (
 	"bytes"
 	"strconv"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
 // converter makes Lua's values from a command's reply in RESP2.
 type converter struct {
-	r       *interpreter.Run
-	L       *lua.LState
+	L       *interpreter.Thread
 	reply   []byte
 	isError bool // the reply itself is an error
 }
 
-// line returns the rest of the current line and steps past it.
+// line returns the rest of the current line and steps behind it.
 func (c *converter) line() []byte {
 	end := bytes.IndexByte(c.reply, '\r')
 	if end < 0 || end+2 > len(c.reply) {
@@ -29,7 +27,7 @@ func (c *converter) line() []byte {
 	return line
 }
 
-func (c *converter) bad() { c.r.End(c.L, "ERR internal error: a command's reply is malformed") }
+func (c *converter) bad() { c.L.End("ERR internal error: a command's reply is malformed") }
 
 func (c *converter) number(line []byte) int64 {
 	if len(line) == 2 && ctext.IsDigit(line[1]) {
@@ -42,44 +40,44 @@ func (c *converter) number(line []byte) int64 {
 	return n
 }
 
-func (c *converter) value(depth int) lua.LValue {
+func (c *converter) value(depth int) value.Value {
 	line := c.line()
 	if len(line) == 0 || depth > maxReplyDepth {
 		c.bad()
 	}
 	switch line[0] {
 	case ':':
-		return interpreter.NumberValue(float64(c.number(line)))
+		return value.Number(float64(c.number(line)))
 	case '+':
-		return singleField("ok", string(line[1:]))
+		return singleField(c.L, "ok", string(line[1:]))
 	case '-':
-		t := errorTable(string(line[1:]))
-		t.RawSetString("ignore_error_stats_update", lua.LTrue)
+		t := errorTable(c.L, string(line[1:]))
+		t.Table().SetString("ignore_error_stats_update", value.True)
 		c.isError = depth == 0
 		return t
 	case '$':
 		n := int(c.number(line))
 		if n < 0 {
-			return lua.LFalse
+			return value.False
 		}
 		if n+2 > len(c.reply) {
 			c.bad()
 		}
-		value := lua.LString(c.reply[:n])
+		text := c.L.Text(c.reply[:n])
 		c.reply = c.reply[n+2:]
-		return value
+		return text
 	case '*':
 		n := int(c.number(line))
 		if n < 0 {
-			return lua.LFalse
+			return value.False
 		}
-		c.r.Charge(c.L, 10+2*n)
-		t := interpreter.NewTable(n, 0)
+		c.L.Charge(10 + 2*n)
+		t := c.L.NewTable(n, 0)
 		for i := range n {
-			t.RawSetInt(i+1, c.value(depth+1))
+			t.SetInt(i+1, c.value(depth+1))
 		}
-		return t
+		return value.OfTable(t)
 	}
 	c.bad()
-	return lua.LNil
+	return value.Nil
 }

@@ -255,7 +255,7 @@ func TestEveryFunctionHasAPrice(t *testing.T) {
 		}
 	}
 	for _, source := range longSources {
-		_, _, left, _ := interpreter.Compile(&syntax.Chunk{}, source.text(1000), 0, nil, Budget)
+		_, _, left, _ := interpreter.Compile(&syntax.Chunk{}, source.text(1000), Budget)
 		prices = fmt.Appendf(prices, "%8d  compiling     %s\n", min(Budget-left, Budget+1), source.name)
 	}
 	testgenerated.Check(t, "testdata/prices.txt", prices, *update, "go test ./engine/script -update, and read what became cheaper")

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"strconv"
 	"sync/atomic"
-	"unsafe"
-
-	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/interpreter"
 	"github.com/stintdb/stint/engine/script/syntax"
@@ -27,18 +24,16 @@ const BudgetError = interpreter.BudgetError
 // Caller carries out the commands that a script calls.
 type Caller interface {
 	// Call appends the RESP2 reply to a command to reply. args[0] is the command's name as the script wrote it; args are
-	// valid during the call only. steps are the price of the command, from the script's [Budget], beyond the price of any
-	// call.
+	// valid during the call only. steps are the price of the command, from the script's [Budget], beyond the price of any call.
 	Call(reply []byte, args [][]byte) (out []byte, steps int)
-	// Expired reports whether the script must end now, with [TimeError]. It is asked once in some thousand steps. Where
-	// several nodes run the script it must be false: they do not get equally far in a time.
+	// Expired reports whether the script must end now, with [TimeError]. It is asked once in some thousand steps. Where several nodes
+	// run the script it must be false: they do not get equally far in a time.
 	Expired() bool
 }
 
 // Program is a compiled script. It is safe for concurrent use.
 type Program struct {
-	chunk    *syntax.Chunk
-	function *lua.LFunction
+	function *interpreter.Function
 	weight   int // steps of the body without its loops
 	bytes    int // about its memory
 	body     string
@@ -81,31 +76,17 @@ func Compile(body []byte) (*Program, error) {
 		return nil, err
 	}
 	c := &syntax.Chunk{Display: "user_script", Source: "@user_script"}
-	function, weight, _, err := interpreter.Compile(c, source, 0, nil, Budget)
+	function, weight, _, err := interpreter.Compile(c, source, Budget)
 	if err != nil {
 		return nil, errors.New(prefix + oneLine(err.Error()))
 	}
-	return &Program{chunk: c, function: function, weight: weight, bytes: bytesOf(c, source, function.Proto), body: text, sha: SHA1(body), shebang: first}, nil
+	return &Program{function: function, weight: weight, bytes: bytesOf(c, source), body: text, sha: SHA1(body), shebang: first}, nil
 }
 
 // bytesOf is about the memory of a compiled source.
-func bytesOf(c *syntax.Chunk, source string, f *lua.FunctionProto) int {
-	const ofProgram = 2048
-	return ofProgram + 2*len(source) + c.Memory() + protoBytes(f) // the source, and names that were made unique
-}
-
-func protoBytes(f *lua.FunctionProto) int {
-	const ofFunction, ofInstruction, ofConstant, ofLocal, ofCall, ofName = 2 * int(unsafe.Sizeof(*f)), 4 + 8, 16 + 16 + 16, 8 + 32 + 40, 24, 16 + 16
-	bytes := ofFunction + len(f.Code)*ofInstruction + len(f.Constants)*ofConstant + len(f.DbgLocals)*ofLocal + len(f.DbgCalls)*ofCall + len(f.DbgUpvalues)*ofName
-	for _, constant := range f.Constants {
-		if text, is := constant.(lua.LString); is {
-			bytes += len(text)
-		}
-	}
-	for _, inner := range f.FunctionPrototypes {
-		bytes += protoBytes(inner)
-	}
-	return bytes
+func bytesOf(c *syntax.Chunk, source string) int {
+	const ofProgram, ofByte = 2048, 20
+	return ofProgram + ofByte*len(source) + c.Memory()
 }
 
 // SHA1 returns the name of a script: 40 hexadecimal digits in lower case.
@@ -123,32 +104,21 @@ func (p *Program) Run(reply []byte, keys, argv [][]byte, caller Caller) []byte {
 func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, caller Caller) []byte {
 	m := machines.Get().(*machine)
 	m.start(p, budget, keys, argv, caller)
-	start, L := len(reply), m.L
+	start := len(reply)
 	if m.run.Left() < 0 {
 		m.finish()
 		return appendError(reply, BudgetError)
 	}
-	L.Push(p.function)
-	L.Push(m.keys)
-	L.Push(m.argv)
-	err := L.PCall(2, 1, nil)
+	result, failed := m.run.Execute(p.function)
 	p.note(budget - max(0, m.run.Left()))
-	if err == nil {
-		w := replyWriter{run: &m.run}
-		reply = w.write(reply, L.Get(-1), 0)
+	if failed != nil {
+		reply = appendError(reply, failed.Reply(p.sha))
+	} else {
+		w := replyWriter{run: m.run}
+		reply = w.write(reply, result, 0)
 		if w.failed != "" {
 			reply = appendError(reply[:start], w.failed)
 		}
-		m.finish()
-		return reply
-	}
-	failed := m.run.Caught(err)
-	if m.calling {
-		panic("the script's caller failed: " + err.Error())
-	}
-	reply = appendError(reply[:start], failed.Reply(p.sha))
-	if failed.Broken {
-		return reply // the interpreter is in an unknown state: drop it
 	}
 	m.finish()
 	return reply

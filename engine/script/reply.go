@@ -4,10 +4,9 @@ import (
 	"strconv"
 	"strings"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
 // Bounds of a reply.
@@ -42,7 +41,7 @@ func (w *replyWriter) fail(text string) []byte {
 	return nil
 }
 
-func (w *replyWriter) write(reply []byte, v lua.LValue, depth int) []byte {
+func (w *replyWriter) write(reply []byte, v value.Value, depth int) []byte {
 	if w.failed != "" {
 		return reply
 	}
@@ -52,67 +51,67 @@ func (w *replyWriter) write(reply []byte, v lua.LValue, depth int) []byte {
 	if w.run.Spend(3); w.run.Left() < 0 {
 		return w.fail(BudgetError)
 	}
-	switch v := v.(type) {
-	case lua.LString:
-		w.run.Spend(len(v) / interpreter.BytesPerStep)
-		return appendBulk(reply, string(v))
-	case lua.LNumber:
-		return appendHeader(reply, ':', ctext.ToInt64(float64(v)))
-	case lua.LBool:
-		if v {
+	switch v.Kind() {
+	case value.StringKind:
+		w.run.Spend(len(v.Text()) / interpreter.BytesPerStep)
+		return appendBulk(reply, v.Text())
+	case value.NumberKind:
+		return appendHeader(reply, ':', ctext.ToInt64(v.Float()))
+	case value.BoolKind:
+		if v.IsTrue() {
 			return append(reply, ":1\r\n"...)
 		}
-	case *lua.LTable:
+	case value.TableKind:
 		if depth >= maxReplyDepth {
 			return w.fail("ERR the script's reply has more than " + strconv.Itoa(maxReplyDepth) + " levels")
 		}
-		return w.table(reply, v, depth)
+		return w.table(reply, v.Table(), depth)
 	}
 	return append(reply, "$-1\r\n"...)
 }
 
 // table writes an array, or what a single field makes of a table.
-func (w *replyWriter) table(reply []byte, t *lua.LTable, depth int) []byte {
-	if text, is := t.RawGetString("err").(lua.LString); is {
-		return appendError(reply, string(text))
+func (w *replyWriter) table(reply []byte, t *value.Table, depth int) []byte {
+	if v := t.GetString("err"); v.IsString() {
+		return appendError(reply, v.Text())
 	}
-	if text, is := t.RawGetString("ok").(lua.LString); is {
-		return append(append(append(reply, '+'), oneLine(string(text))...), "\r\n"...)
+	if v := t.GetString("ok"); v.IsString() {
+		return append(append(append(reply, '+'), oneLine(v.Text())...), "\r\n"...)
 	}
-	if x, is := t.RawGetString("double").(lua.LNumber); is {
+	if v := t.GetString("double"); v.IsNumber() {
 		var text [32]byte
-		return appendBulk(reply, ctext.AppendNumber(text[:0], float64(x), 17))
+		return appendBulk(reply, ctext.AppendNumber(text[:0], v.Float(), 17))
 	}
-	if inner, is := t.RawGetString("map").(*lua.LTable); is {
+	if inner := t.GetString("map").Table(); inner != nil {
 		return w.pairs(reply, inner, depth, true)
 	}
-	if inner, is := t.RawGetString("set").(*lua.LTable); is {
+	if inner := t.GetString("set").Table(); inner != nil {
 		return w.pairs(reply, inner, depth, false)
 	}
-	if text, is := interpreter.AsText(t.RawGetString("big_number")); is {
+	if text, is := interpreter.AsText(t.GetString("big_number")); is {
 		return appendBulk(reply, oneLine(text))
 	}
-	if inner, is := t.RawGetString("verbatim_string").(*lua.LTable); is {
-		text, is := interpreter.AsText(inner.RawGetString("string"))
-		if _, has := interpreter.AsText(inner.RawGetString("format")); is && has {
+	if inner := t.GetString("verbatim_string").Table(); inner != nil {
+		text, is := interpreter.AsText(inner.GetString("string"))
+		if _, has := interpreter.AsText(inner.GetString("format")); is && has {
 			return appendBulk(reply, text)
 		}
 	}
 	n := 0
-	for t.RawGetInt(n+1) != lua.LNil {
+	for !t.GetInt(n + 1).IsNil() {
 		n++
 	}
 	reply = appendHeader(reply, '*', int64(n))
 	for i := 1; i <= n && w.failed == ""; i++ {
-		reply = w.write(reply, t.RawGetInt(i), depth+1)
+		reply = w.write(reply, t.GetInt(i), depth+1)
 	}
 	return reply
 }
 
 // pairs writes the keys of a table, with their values for a map.
-func (w *replyWriter) pairs(reply []byte, t *lua.LTable, depth int, values bool) []byte {
-	var keys []lua.LValue
-	for key, _ := t.Next(lua.LNil); key != lua.LNil; key, _ = t.Next(key) {
+func (w *replyWriter) pairs(reply []byte, t *value.Table, depth int, values bool) []byte {
+	var keys []value.Value
+	for key, _ := t.Next(value.Nil); !key.IsNil(); key, _ = t.Next(key) {
 		keys = append(keys, key)
 	}
 	n := len(keys)
@@ -123,7 +122,7 @@ func (w *replyWriter) pairs(reply []byte, t *lua.LTable, depth int, values bool)
 	for _, key := range keys {
 		reply = w.write(reply, key, depth+1)
 		if values {
-			reply = w.write(reply, t.RawGet(key), depth+1)
+			reply = w.write(reply, t.Get(key), depth+1)
 		}
 	}
 	return reply

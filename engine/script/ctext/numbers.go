@@ -1,5 +1,4 @@
-// Package ctext reads and writes text as the library of C does, on which Lua 5.1 is built: numbers, and classes of
-// bytes.
+// Package ctext reads and writes text as the library of C does, on which Lua 5.1 is built: numbers, and classes of bytes.
 package ctext
 
 import (
@@ -11,8 +10,8 @@ import (
 // maxNumeral is the longest text of a number.
 const maxNumeral = 512
 
-// ReadPrice is the price of reading a numeral: 0 for one of few digits without an exponent. Others may have to be
-// computed with all of their digits, to which the exponent adds its own number.
+// ReadPrice is the price of reading a numeral: 0 for one of few digits without an exponent. Others may have to be computed
+// with all of their digits, to which the exponent adds its own number.
 func ReadPrice(s string) int {
 	digits := min(len(s), maxNumeral)
 	at := exponentAt(s[:digits])
@@ -43,8 +42,7 @@ func exponentAt(s string) int {
 // longDigits is the price of computing with all digits of a number, of which there are some n.
 func longDigits(n int) int { return 4 + n*n/150 }
 
-// WritePrice is the price of writing a number with a precision: 0 if it takes no more digits than a float is sure to
-// have.
+// WritePrice is the price of writing a number with a precision: 0 if it takes no more digits than a float is sure to have.
 func WritePrice(x float64, precision int, conversion byte) int {
 	if conversion|0x20 != 'f' && precision <= 17 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
@@ -56,20 +54,11 @@ func WritePrice(x float64, precision int, conversion byte) int {
 	return longDigits(precision + exponent/3)
 }
 
-// ReadNumber reads a number as Lua does with C's strtod: it accepts blanks around the number, hexadecimal digits, "inf"
-// and "nan". A zero byte ends the text.
+// ReadNumber reads a number as Lua does with C's strtod: it accepts blanks around the number, hexadecimal digits, "inf" and
+// "nan". A zero byte ends the text.
 func ReadNumber(s string) (float64, bool) {
-	if len(s) > 0 && len(s) < 16 { // most texts are short whole numbers
-		n := 0
-		for i := 0; ; i++ {
-			if i == len(s) {
-				return float64(n), true
-			}
-			if !IsDigit(s[i]) {
-				break
-			}
-			n = n*10 + int(s[i]-'0')
-		}
+	if x, ok := readShort(s); ok {
+		return x, true
 	}
 	if len(s) > maxNumeral {
 		return 0, false
@@ -109,6 +98,34 @@ func ReadNumber(s string) (float64, bool) {
 	return sign * number, true
 }
 
+// readShort reads up to 15 digits, perhaps with a point among them, as most numbers are. Both the digits and the power of
+// ten are exact as floats, so their quotient is rounded once, as it must be (Clinger 1990).
+func readShort(s string) (x float64, ok bool) {
+	if len(s) == 0 || len(s) > 16 || s[0] == '.' {
+		return 0, false
+	}
+	digits, point := 0, -1
+	for i := range len(s) {
+		switch c := s[i]; {
+		case IsDigit(c):
+			digits = digits*10 + int(c-'0')
+		case c == '.' && point < 0:
+			point = i
+		default:
+			return 0, false
+		}
+	}
+	switch {
+	case point >= 0:
+		return float64(digits) / powersOfTen[len(s)-1-point], true
+	case len(s) == 16:
+		return 0, false
+	}
+	return float64(digits), true
+}
+
+var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
 // NumeralEnd returns the end of the digits, fraction and exponent at the start of s, or -1 when there are none.
 func NumeralEnd(s string, digit func(byte) bool, exponent byte) int {
 	i, digits := 0, 0
@@ -136,8 +153,8 @@ func NumeralEnd(s string, digit func(byte) bool, exponent byte) int {
 	return i
 }
 
-// AppendNumber appends a number as C's "%.*g" writes it. Every NaN is "-nan": an operation without a result yields that
-// NaN on x86-64.
+// AppendNumber appends a number as C's "%.*g" writes it. Every NaN is "-nan": an operation without a result yields that NaN
+// on x86-64.
 func AppendNumber(dst []byte, x float64, precision int) []byte {
 	if n := int64(x); float64(n) == x && n > -1e14 && n < 1e14 && (n != 0 || !math.Signbit(x)) {
 		return strconv.AppendInt(dst, n, 10)
@@ -179,8 +196,7 @@ func ToUint64(x float64) uint64 {
 	}
 }
 
-// ReadInteger reads as C's strtoul does: blanks, a sign, which wraps around, and the largest number for one that is too
-// large.
+// ReadInteger reads as C's strtoul does: blanks, a sign, which wraps around, and the largest number for one that is too large.
 func ReadInteger(s string, base int) (float64, bool) {
 	if len(s) > maxNumeral {
 		return 0, false

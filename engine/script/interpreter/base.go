@@ -2,21 +2,16 @@ package interpreter
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-
-	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-var baseFunctions = map[string]lua.LGFunction{
+var baseFunctions = map[string]GoFunction{
 	"assert":         assert,
-	"collectgarbage": func(L *lua.LState) int { return PushInt(L, 0) },
+	"collectgarbage": func(L *Thread) int { return L.PushInt(0) },
 	"error":          raiseError,
-	"gcinfo":         func(L *lua.LState) int { return PushInt(L, 0) },
+	"gcinfo":         func(L *Thread) int { return L.PushInt(0) },
 	"getmetatable":   getMetatable,
 	"ipairs":         ipairs,
 	"load":           load,
@@ -24,215 +19,203 @@ var baseFunctions = map[string]lua.LGFunction{
 	"next":           nextPair,
 	"pairs":          pairs,
 	"pcall":          protectedCall,
-	"rawequal":       func(L *lua.LState) int { return PushBool(L, rawEqual(L)) },
+	"rawequal":       func(L *Thread) int { return L.PushBool(rawEqual(L)) },
 	"rawget":         rawGet,
 	"rawset":         rawSet,
 	"select":         selectValues,
 	"setmetatable":   setMetatable,
 	"tonumber":       toNumber,
-	"tostring":       func(L *lua.LState) int { return PushString(L, Of(L).toString(L, Of(L).checkAny(L, 1))) },
-	"type":           func(L *lua.LState) int { return PushString(L, TypeName(Of(L).checkAny(L, 1))) },
+	"tostring":       toString,
+	"type":           func(L *Thread) int { return L.PushString(L.checkAny(1).Kind().String()) },
 	"unpack":         unpack,
 	"xpcall":         protectedCallWithHandler,
 }
 
-func assert(L *lua.LState) int {
-	r := Of(L)
-	if lua.LVIsFalse(r.checkAny(L, 1)) {
-		r.Fail(L, "%s", r.OptString(L, 2, "assertion failed!"))
+func assert(L *Thread) int {
+	if !L.checkAny(1).IsTrue() {
+		L.Fail("%s", L.OptString(2, "assertion failed!"))
 	}
-	return L.GetTop()
+	return L.Top()
 }
 
-func raiseError(L *lua.LState) int {
-	r := Of(L)
-	level := r.OptInt(L, 2, 1)
-	value := L.Get(1)
-	if text, is := AsText(value); is && level > 0 {
-		value = lua.LString(r.where(L, level) + text)
+func raiseError(L *Thread) int {
+	level := L.OptInt(2, 1)
+	v := L.Get(1)
+	if text, is := AsText(v); is && level > 0 {
+		p, _ := L.placeAt(level)
+		v = value.String(p.where() + text)
 	}
-	r.Raise(L, value)
+	L.Raise(v)
 	return 0
 }
 
-func getMetatable(L *lua.LState) int {
-	r := Of(L)
-	switch v := r.checkAny(L, 1).(type) {
-	case lua.LString:
-		L.Push(shownStringMeta)
-	case *lua.LTable:
-		switch {
-		case v == globals:
-			L.Push(shownStringMeta) // something that can't be changed
-		case readOnly[v] != nil:
-			L.Push(lua.LNil)
-		case metamethod(v, "__metatable") != lua.LNil:
-			L.Push(metamethod(v, "__metatable"))
-		default:
-			L.Push(v.Metatable)
-		}
-	default:
-		L.Push(lua.LNil)
+func getMetatable(L *Thread) int {
+	v := L.checkAny(1)
+	t, result := v.Table(), value.Nil
+	switch {
+	case v.IsString(), t == globals:
+		result = value.OfTable(shownStringMeta) // something that can't be changed
+	case t == nil, t.Shows != nil:
+	case !metamethod(v, "__metatable").IsNil():
+		result = metamethod(v, "__metatable")
+	case t.Meta != nil:
+		result = value.OfTable(t.Meta)
 	}
+	L.Push(result)
 	return 1
 }
 
-func setMetatable(L *lua.LState) int {
-	r := Of(L)
-	t := r.CheckTable(L, 1)
+func setMetatable(L *Thread) int {
+	t := L.CheckTable(1)
 	meta := L.Get(2)
-	if _, is := meta.(*lua.LTable); !is && (L.GetTop() < 2 || meta != lua.LNil) {
-		r.BadArgument(L, 2, "nil or table expected")
+	if meta.Table() == nil && (L.Top() < 2 || !meta.IsNil()) {
+		L.BadArgument(2, "nil or table expected")
 	}
-	if metamethod(t, "__metatable") != lua.LNil {
-		r.Fail(L, "cannot change a protected metatable")
+	if !metamethod(L.Get(1), "__metatable").IsNil() {
+		L.Fail("cannot change a protected metatable")
 	}
-	r.CheckWritable(L, t)
-	t.Metatable = meta
+	L.CheckWritable(t)
+	t.Meta = meta.Table()
 	L.SetTop(1)
 	return 1
 }
 
 // CheckWritable raises the error for the globals and the libraries, without a place as from C.
-func (r *Run) CheckWritable(L *lua.LState, t *lua.LTable) {
-	if readOnly[t] != nil {
-		r.Raise(L, lua.LString(readOnlyText))
+func (L *Thread) CheckWritable(t *value.Table) {
+	if t.Shows != nil {
+		L.Raise(value.String(readOnlyText))
 	}
 }
 
-func nextPair(L *lua.LState) int {
-	r := Of(L)
-	t := r.CheckTable(L, 1)
-	key, value := r.next(L, t, L.Get(2))
+func nextPair(L *Thread) int {
+	t := L.CheckTable(1)
+	key, v := L.next(t, L.Get(2))
 	L.Push(key)
-	if key == lua.LNil {
+	if key.IsNil() {
 		return 1
 	}
-	L.Push(value)
+	L.Push(v)
 	return 2
 }
 
-func rawEqual(L *lua.LState) bool {
-	r := Of(L)
-	a, b := r.checkAny(L, 1), r.checkAny(L, 2)
-	if _, is := a.(lua.LString); is {
-		return equal(L, a, b)
+func rawEqual(L *Thread) bool {
+	a, b := L.checkAny(1), L.checkAny(2)
+	if a.IsString() {
+		return L.equal(a, b)
 	}
-	return L.RawEqual(a, b)
+	return a.Equal(b)
 }
 
-func rawGet(L *lua.LState) int {
-	r := Of(L)
-	t := r.CheckTable(L, 1)
-	key := r.checkAny(L, 2)
-	if s, is := key.(lua.LString); is {
-		r.ChargeBytes(L, len(s))
+func rawGet(L *Thread) int {
+	t := L.CheckTable(1)
+	key := L.checkAny(2)
+	if key.IsString() {
+		L.ChargeBytes(len(key.Text()))
 	}
-	if readOnly[t] != nil {
-		t = readOnly[t]
-	}
-	L.Push(t.RawGet(key))
+	L.Push(shown(t).Get(key))
 	return 1
 }
 
-func rawSet(L *lua.LState) int {
-	r := Of(L)
-	t := r.CheckTable(L, 1)
-	key, value := r.checkAny(L, 2), r.checkAny(L, 3)
-	r.CheckWritable(L, t)
-	r.Set(L, t, key, value)
+func rawSet(L *Thread) int {
+	t := L.CheckTable(1)
+	key, v := L.checkAny(2), L.checkAny(3)
+	L.CheckWritable(t)
+	L.Set(t, key, v)
 	L.SetTop(1)
 	return 1
 }
 
-func selectValues(L *lua.LState) int {
-	r := Of(L)
-	n := L.GetTop()
-	if L.Get(1) == lua.LString("#") {
-		return PushInt(L, n-1)
+func selectValues(L *Thread) int {
+	n := L.Top()
+	if L.Get(1).Equal(value.String("#")) {
+		return L.PushInt(n - 1)
 	}
-	i := r.CheckInt(L, 1)
+	i := L.CheckInt(1)
 	if i < 0 {
 		i = n + i
 	} else if i > n {
 		i = n
 	}
 	if i < 1 {
-		r.BadArgument(L, 1, "index out of range")
+		L.BadArgument(1, "index out of range")
 	}
 	return n - i
 }
 
-func toNumber(L *lua.LState) int {
-	r := Of(L)
-	base := r.OptInt(L, 2, 10)
-	value := r.checkAny(L, 1)
+func toNumber(L *Thread) int {
+	base := L.OptInt(2, 10)
+	v := L.checkAny(1)
 	if base == 10 {
-		if x, ok := r.AsNumber(L, value); ok {
-			return PushNumber(L, x)
+		if x, ok := L.AsNumber(v); ok {
+			return L.PushNumber(x)
 		}
-		L.Push(lua.LNil)
+		L.Push(value.Nil)
 		return 1
 	}
-	text := r.CheckString(L, 1)
+	text := L.CheckString(1)
 	if base < 2 || base > 36 {
-		r.BadArgument(L, 2, "base out of range")
+		L.BadArgument(2, "base out of range")
 	}
 	if x, ok := ctext.ReadInteger(text, base); ok {
-		return PushNumber(L, x)
+		return L.PushNumber(x)
 	}
-	L.Push(lua.LNil)
+	L.Push(value.Nil)
 	return 1
 }
 
+func toString(L *Thread) int {
+	v := L.checkAny(1)
+	if v.IsNumber() {
+		L.run.build = ctext.AppendNumber(L.run.build[:0], v.Float(), 14)
+		return L.PushText(L.run.build)
+	}
+	return L.PushString(L.toString(v))
+}
+
 // toString is Lua's tostring.
-func (r *Run) toString(L *lua.LState, v lua.LValue) string {
-	if f := metamethod(v, "__tostring"); f != lua.LNil {
-		result := Call(L, f, v)
-		text, is := AsText(result)
+func (L *Thread) toString(v value.Value) string {
+	if f := metamethod(v, "__tostring"); !f.IsNil() {
+		text, is := AsText(L.Call(f, v))
 		if !is {
-			r.Fail(L, "'tostring' must return a string to 'print'")
+			L.Fail("'tostring' must return a string to 'print'")
 		}
 		return text
 	}
-	if text, is := AsText(v); is {
-		return text
-	}
-	switch v.(type) {
-	case *lua.LNilType, lua.LBool:
-		return v.String()
-	case *lua.LUserData:
+	switch v.Kind() {
+	case value.NilKind, value.BoolKind, value.NumberKind, value.StringKind:
+		return display(v)
+	case value.UserdataKind:
 		return "userdata: (nil)"
 	}
+	r := L.run
 	if r.names == nil {
-		r.names = map[lua.LValue]int{}
+		r.names = map[value.Value]int{}
 	}
 	number, known := r.names[v]
 	if !known {
-		r.Charge(L, 10)
+		L.Charge(10)
 		number = len(r.names) + 1
 		r.names[v] = number
 	}
-	return fmt.Sprintf("%s: 0x%08x", TypeName(v), number)
+	return fmt.Sprintf("%s: 0x%08x", v.Kind(), number)
 }
 
-func unpack(L *lua.LState) int {
-	r := Of(L)
-	t := r.CheckTable(L, 1)
-	first := r.OptInt(L, 2, 1)
+func unpack(L *Thread) int {
+	t := L.CheckTable(1)
+	first := L.OptInt(2, 1)
 	last := t.Len()
-	if !Absent(L, 3) {
-		last = r.CheckInt(L, 3)
+	if !L.Absent(3) {
+		last = L.CheckInt(3)
 	}
 	if first > last {
 		return 0
 	}
 	if n := last - first + 1; n <= 0 || n > MaxUnpacked {
-		r.Fail(L, "too many results to unpack")
+		L.Fail("too many results to unpack")
 	}
-	r.Charge(L, (last-first)/SlotsPerStep)
+	L.Charge((last - first) / SlotsPerStep)
 	for i := first; i <= last; i++ {
-		L.Push(t.RawGet(NumberValue(float64(i))))
+		L.Push(t.Get(value.Int(i)))
 	}
 	return last - first + 1
 }

@@ -1,9 +1,8 @@
 package interpreter
 
 import (
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/syntax"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
 // Budget is the number of steps that a script may take. A step is about one operation of the interpreter; 16 bytes of a
@@ -17,7 +16,7 @@ const (
 	InvokePrice  = 10                  // of a call of the script's functions from Go
 
 	failurePrice   = 200    // an error that pcall catches
-	tracePrice     = 20_000 // one of gopher-lua's own errors, for which it writes down the stack
+	tracePrice     = 20_000 // an error that names no operand, which cost this much in dialect 1
 	coroutinePrice = 2000   // a stack of its own
 	loadPrice      = 1500   // of compiling the shortest text
 )
@@ -31,19 +30,14 @@ const TimeError = "ERR script takes longer than a second: it does too much in on
 // BudgetError is the reply to a script that is over the budget. No pcall catches it.
 const BudgetError = "ERR script takes more than its budget of 500000 steps: it loops for ever, or does too much in one call"
 
-func init() {
-	// Keys from here on do not extend a table's array. The budget ends a script before it fills that number.
-	lua.MaxArrayIndex = 1 << 17
-	lua.MaxTableGetLoop = maxIndexes
-}
-
 // maxIndexes is the largest chain of __index tables.
 const maxIndexes = 8
 
 // Charge takes steps from the budget.
-func (r *Run) Charge(L *lua.LState, steps int) {
+func (L *Thread) Charge(steps int) {
+	r := L.run
 	if r.budget -= steps; r.budget < r.lookAt {
-		r.look(L)
+		L.look()
 	}
 }
 
@@ -54,28 +48,30 @@ func (r *Run) Left() int { return r.budget }
 func (r *Run) Spend(steps int) { r.budget -= steps }
 
 // look ends the script if its budget is used up, or its caller has no more time for it.
-func (r *Run) look(L *lua.LState) {
+func (L *Thread) look() {
+	r := L.run
 	if r.budget < 0 {
-		r.End(L, BudgetError)
+		L.End(BudgetError)
 	}
 	r.lookAt = max(r.budget-stepsPerLook, 0)
 	if r.Host.Expired() {
-		r.End(L, TimeError)
+		L.End(TimeError)
 	}
 }
 
 // End ends the script with an error that no pcall catches.
-func (r *Run) End(L *lua.LState, text string) {
+func (L *Thread) End(text string) {
+	r := L.run
 	r.budget = -1
 	if r.over == "" {
 		r.over = text
 	}
-	throw(L, &Raised{value: lua.LString(r.over), final: true})
+	panic(&Raised{value: value.String(r.over), final: true})
 }
 
 // ChargeBytes takes the price of a text that is built or read.
-func (r *Run) ChargeBytes(L *lua.LState, n int) {
+func (L *Thread) ChargeBytes(n int) {
 	if n >= BytesPerStep {
-		r.Charge(L, n/BytesPerStep)
+		L.Charge(n / BytesPerStep)
 	}
 }

@@ -1,50 +1,156 @@
 package interpreter
 
 import (
-	"slices"
-	"strconv"
-
-	lua "github.com/yuin/gopher-lua"
-	"github.com/yuin/gopher-lua/ast"
-
 	"github.com/stintdb/stint/engine/script/syntax"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
-// Compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns
-// the weight of the body, and the rest of the budget for compiling.
-func Compile(c *syntax.Chunk, source string, number int, values map[string]lua.LValue, budget int) (function *lua.LFunction, weight, left int, err error) {
+// eval computes the one value of an expression.
+type eval func(fr *frame) value.Value
+
+// evals pushes all values of an expression on the stack, and returns their number.
+type evals func(fr *frame) int
+
+// test computes a condition.
+type test func(fr *frame) bool
+
+// exec executes a statement.
+type exec func(fr *frame) signal
+
+// signal says how the statements after one go on.
+type signal uint8
+
+const (
+	normal   signal = iota
+	broken          // out of the loop
+	returned        // with the frame's results
+	tail            // with a call of the frame's function, whose arguments are on the stack from results on
+)
+
+// Compile compiles a source to a function. It returns the weight of the body, and the rest of the budget for compiling.
+func Compile(c *syntax.Chunk, source string, budget int) (function *Function, weight, left int, err error) {
 	body, weight, left, err := syntax.Parse(c, source, isBuiltin, budget)
 	if err != nil {
 		return nil, 0, left, err
 	}
-	around := []ast.Stmt{&ast.LocalAssignStmt{Names: c.Used}, &ast.ReturnStmt{Exprs: []ast.Expr{body}}}
-	outer, err := lua.Compile(around, strconv.Itoa(number))
-	if err != nil {
-		return nil, 0, left, syntax.Error(c.Display + ":1: function or expression too complex")
-	}
-	proto := outer.FunctionPrototypes[0]
-	clip(proto)
-	function = &lua.LFunction{Proto: proto, Env: globals}
-	for _, name := range proto.DbgUpvalues {
-		value := &lua.Upvalue{}
-		value.Close()
-		if v, is := values[name]; is {
-			value.SetValue(v)
-		} else {
-			value.SetValue(Builtins[name])
-		}
-		function.Upvalues = append(function.Upvalues, value)
-	}
-	return function, weight, left, nil
+	f := compiler{chunk: c}
+	return &Function{proto: f.function(body)}, weight, left, nil
 }
 
-func isBuiltin(name string) bool { return Builtins[name] != nil }
+func isBuiltin(name string) bool { return !Builtins[name].IsNil() }
 
-// clip lets go of the room for more instructions that gopher-lua leaves in a function, some 12 kB.
-func clip(f *lua.FunctionProto) {
-	f.Code, f.DbgSourcePositions = slices.Clone(f.Code), slices.Clone(f.DbgSourcePositions)
-	f.Constants, f.DbgLocals, f.DbgCalls = slices.Clone(f.Constants), slices.Clone(f.DbgLocals), slices.Clone(f.DbgCalls)
-	for _, inner := range f.FunctionPrototypes {
-		clip(inner)
+// compiler compiles one function.
+type compiler struct {
+	chunk *syntax.Chunk
+	outer *compiler
+	own   map[*syntax.Local]bool // locals that were declared so far
+	boxes map[*syntax.Local]int  // captured ones of the functions around it, by number
+	proto *proto
+}
+
+func (c *compiler) function(f *syntax.Function) *proto {
+	c.own, c.boxes = map[*syntax.Local]bool{}, map[*syntax.Local]int{}
+	c.proto = &proto{chunk: c.chunk, parameters: f.Parameters, isVariadic: f.IsVariadic, arg: f.Arg, usesDots: f.UsesDots, slots: f.Slots}
+	c.declare(f.Parameters...)
+	if f.Arg != nil {
+		c.declare(f.Arg)
 	}
+	body := f.Body
+	if len(body) > 0 {
+		if charge, is := body[0].(*syntax.Charge); is {
+			c.proto.entry, body = *charge, body[1:]
+		}
+	}
+	c.proto.body = c.block(body)
+	return c.proto
+}
+
+func (c *compiler) declare(locals ...*syntax.Local) {
+	for _, local := range locals {
+		c.own[local] = true
+	}
+}
+
+// box is the number of a local of the functions around this one.
+func (c *compiler) box(local *syntax.Local) int {
+	at, known := c.boxes[local]
+	if !known {
+		from := capture{at: local.Slot}
+		if !c.outer.own[local] {
+			from = capture{isOuter: true, at: c.outer.box(local)}
+		}
+		at = len(c.proto.captures)
+		c.boxes[local] = at
+		c.proto.captures = append(c.proto.captures, from)
+	}
+	return at
+}
+
+func (c *compiler) block(statements []syntax.Stmt) (list []exec) {
+	for _, s := range statements {
+		list = append(list, c.statement(s))
+	}
+	return list
+}
+
+// run executes statements.
+func (fr *frame) run(list []exec) signal {
+	for _, statement := range list {
+		if s := statement(fr); s != normal {
+			return s
+		}
+	}
+	return normal
+}
+
+// operand is an expression that is often a local or a constant, which it then reads without a call.
+type operand struct {
+	compute  eval // nil of these
+	slot     int  // of a local, or -1
+	constant value.Value
+}
+
+func (o *operand) get(fr *frame) value.Value {
+	if o.compute != nil {
+		return o.compute(fr)
+	}
+	if o.slot >= 0 {
+		return fr.locals[o.slot]
+	}
+	return o.constant
+}
+
+func (c *compiler) operand(e syntax.Expr) operand {
+	switch e := e.(type) {
+	case *syntax.Constant:
+		return operand{slot: -1, constant: constant(e)}
+	case *syntax.Builtin:
+		return operand{slot: -1, constant: Builtins[e.Name]}
+	case *syntax.Variable:
+		if c.own[e.Local] && !e.Local.Captured {
+			return operand{slot: e.Local.Slot}
+		}
+	}
+	return operand{compute: c.expression(e)}
+}
+
+func (c *compiler) operands(list []syntax.Expr) (all []operand) {
+	for _, e := range list {
+		all = append(all, c.operand(e))
+	}
+	return all
+}
+
+func constant(e *syntax.Constant) value.Value {
+	switch e.Kind {
+	case syntax.TrueConstant:
+		return value.True
+	case syntax.FalseConstant:
+		return value.False
+	case syntax.NumberConstant:
+		return value.Number(e.Number)
+	case syntax.StringConstant:
+		return value.String(e.Text)
+	}
+	return value.Nil
 }

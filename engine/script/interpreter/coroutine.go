@@ -2,32 +2,34 @@ package interpreter
 
 import (
 	"iter"
+	"slices"
+	"unsafe"
 
-	lua "github.com/yuin/gopher-lua"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
-// coroutine is a function with a stack of its own, on which the interpreter's Go functions run too: so a script may
-// yield from anywhere.
+// coroutine is a function with a stack of its own, on which the interpreter's Go functions run too: so a script may yield
+// from anywhere.
 type coroutine struct {
-	thread   *lua.LState
-	body     *lua.LFunction
+	thread   *Thread
+	body     value.Value
 	resume   func() (struct{}, bool)
 	stop     func()
 	yield    func(struct{}) bool
-	passed   []lua.LValue // to the other side
+	passed   []value.Value // to the other side
 	failed   *Raised
 	resumer  *coroutine
 	finished bool
 }
 
-// coroutines are the coroutines of a run.
+// coroutines are those of a run.
 type coroutines struct {
-	alive   map[*lua.LState]*coroutine
+	alive   map[*coroutine]*coroutine
 	current *coroutine
 }
 
-var coroutineFunctions = map[string]lua.LGFunction{
-	"create":  func(L *lua.LState) int { L.Push(newCoroutine(L).thread); return 1 },
+var coroutineFunctions = map[string]GoFunction{
+	"create":  func(L *Thread) int { L.Push(newCoroutine(L).value()); return 1 },
 	"resume":  coroutineResume,
 	"running": coroutineRunning,
 	"status":  coroutineStatus,
@@ -35,84 +37,79 @@ var coroutineFunctions = map[string]lua.LGFunction{
 	"yield":   coroutineYield,
 }
 
-func newCoroutine(L *lua.LState) *coroutine {
-	r := Of(L)
-	body, is := L.Get(1).(*lua.LFunction)
-	if !is || body.IsG {
-		r.BadArgument(L, 1, "Lua function expected")
+func (c *coroutine) value() value.Value {
+	return value.Reference(value.ThreadKind, unsafe.Pointer(c))
+}
+
+func newCoroutine(L *Thread) *coroutine {
+	body := AsFunction(L.Get(1))
+	if body == nil || body.IsGo() {
+		L.BadArgument(1, "Lua function expected")
 	}
-	r.Charge(L, coroutinePrice)
-	thread, _ := L.NewThread()
-	c := &coroutine{thread: thread, body: body}
+	L.Charge(coroutinePrice)
+	c := &coroutine{thread: &Thread{run: L.run}, body: L.Get(1)}
 	c.resume, c.stop = iter.Pull(c.execute)
-	if r.coroutines.alive == nil {
-		r.coroutines.alive = map[*lua.LState]*coroutine{}
+	all := &L.run.coroutines
+	if all.alive == nil {
+		all.alive = map[*coroutine]*coroutine{}
 	}
-	r.coroutines.alive[thread] = c
+	all.alive[c] = c
 	return c
 }
 
 // execute runs the body on the coroutine's stack.
 func (c *coroutine) execute(yield func(struct{}) bool) {
 	c.yield = yield
-	r := Of(c.thread)
-	c.thread.Push(c.body)
-	for _, v := range c.passed {
-		c.thread.Push(v)
-	}
-	if err := c.thread.PCall(len(c.passed), lua.MultRet, nil); err != nil {
-		c.passed, c.failed = nil, r.Caught(err)
+	L := c.thread
+	L.PushAll(c.passed)
+	n := 0
+	if c.failed = L.protect(func() { n = L.call(c.body, 0) }); c.failed != nil {
+		c.passed = nil
 		return
 	}
-	c.passed = values(c.thread)
+	c.passed = slices.Clone(L.stack[:n])
 }
 
-// values copies the stack of the current function.
-func values(L *lua.LState) []lua.LValue {
-	list := make([]lua.LValue, L.GetTop())
-	for i := range list {
-		list[i] = L.Get(i + 1)
-	}
-	return list
-}
+// arguments copies those of the current function, from one on.
+func (L *Thread) arguments(from int) []value.Value { return slices.Clone(L.stack[L.base+from-1:]) }
 
 // run lets the coroutine run until it yields or ends.
-func (all *coroutines) run(c *coroutine, args []lua.LValue) ([]lua.LValue, *Raised) {
+func (all *coroutines) run(c *coroutine, args []value.Value) ([]value.Value, *Raised) {
 	c.resumer, all.current = all.current, c
 	c.passed = args
 	if _, yielded := c.resume(); !yielded {
 		c.finished = true
-		delete(all.alive, c.thread)
+		delete(all.alive, c)
 	}
 	all.current = c.resumer
 	return c.passed, c.failed
 }
 
-func checkCoroutine(r *Run, L *lua.LState, i int) (*coroutine, bool) {
-	thread, is := L.Get(i).(*lua.LState)
-	if !is {
-		r.BadArgument(L, i, "coroutine expected")
+func (L *Thread) checkCoroutine(i int) *coroutine {
+	v := L.Get(i)
+	if v.Kind() != value.ThreadKind {
+		L.BadArgument(i, "coroutine expected")
 	}
-	c, alive := r.coroutines.alive[thread]
-	return c, alive
+	return (*coroutine)(v.Object())
 }
 
-func coroutineResume(L *lua.LState) int {
-	r := Of(L)
-	c, alive := checkCoroutine(r, L, 1)
-	if status := r.coroutines.status(c, alive); status != "suspended" {
-		L.Push(lua.LFalse)
-		return 1 + PushString(L, "cannot resume "+nonSuspended(status)+" coroutine")
+func coroutineResume(L *Thread) int {
+	c := L.checkCoroutine(1)
+	all := &L.run.coroutines
+	if status := all.status(c); status != "suspended" {
+		L.Push(value.False)
+		return 1 + L.PushString("cannot resume "+nonSuspended(status)+" coroutine")
 	}
-	r.Charge(L, 20+L.GetTop()/SlotsPerStep)
-	results, failed := r.coroutines.run(c, values(L)[1:])
+	L.Charge(20 + L.Top()/SlotsPerStep)
+	results, failed := all.run(c, L.arguments(2))
 	if failed != nil {
-		L.Push(lua.LFalse)
-		L.Push(r.surviveRaised(L, failed))
+		v := L.survive(failed)
+		L.Push(value.False)
+		L.Push(v)
 		return 2
 	}
-	L.Push(lua.LTrue)
-	return 1 + PushAll(L, results)
+	L.Push(value.True)
+	return 1 + L.PushAll(results)
 }
 
 func nonSuspended(status string) string {
@@ -122,52 +119,44 @@ func nonSuspended(status string) string {
 	return "non-suspended"
 }
 
-// PushAll returns several values to the script, and gives their number.
-func PushAll(L *lua.LState, list []lua.LValue) int {
-	for _, v := range list {
-		L.Push(v)
-	}
-	return len(list)
-}
-
-func coroutineWrap(L *lua.LState) int {
+func coroutineWrap(L *Thread) int {
 	c := newCoroutine(L)
-	L.Push(L.NewFunction(func(L *lua.LState) int {
-		r := Of(L)
-		if status := r.coroutines.status(c, !c.finished); status != "suspended" {
-			r.Fail(L, "cannot resume %s coroutine", nonSuspended(status))
+	L.Push(NewFunction(func(L *Thread) int {
+		all := &L.run.coroutines
+		if status := all.status(c); status != "suspended" {
+			L.Fail("cannot resume %s coroutine", nonSuspended(status))
 		}
-		r.Charge(L, 20+L.GetTop()/SlotsPerStep)
-		results, failed := r.coroutines.run(c, values(L))
+		L.Charge(20 + L.Top()/SlotsPerStep)
+		results, failed := all.run(c, L.arguments(1))
 		if failed == nil {
-			return PushAll(L, results)
+			return L.PushAll(results)
 		}
-		value := r.surviveRaised(L, failed)
-		if text, is := value.(lua.LString); is {
-			value = lua.LString(r.where(L, 1)) + text
+		v := L.survive(failed)
+		if v.IsString() {
+			p, _ := L.placeAt(1)
+			v = value.String(p.where() + v.Text())
 		}
-		r.Raise(L, value)
+		L.Raise(v)
 		return 0
 	}))
 	return 1
 }
 
-func coroutineYield(L *lua.LState) int {
-	r := Of(L)
-	c := r.coroutines.current
+func coroutineYield(L *Thread) int {
+	c := L.run.coroutines.current
 	if c == nil {
-		r.Raise(L, lua.LString("attempt to yield across metamethod/C-call boundary"))
+		L.Raise(value.String("attempt to yield across metamethod/C-call boundary"))
 	}
-	c.passed = values(L)
-	r.Charge(L, 20+len(c.passed)/SlotsPerStep)
+	c.passed = L.arguments(1)
+	L.Charge(20 + len(c.passed)/SlotsPerStep)
 	if !c.yield(struct{}{}) { // the run is over
-		r.End(L, BudgetError)
+		L.End(BudgetError)
 	}
-	return PushAll(L, c.passed)
+	return L.PushAll(c.passed)
 }
 
-func (all *coroutines) status(c *coroutine, alive bool) string {
-	if !alive || c.finished {
+func (all *coroutines) status(c *coroutine) string {
+	if c.finished {
 		return "dead"
 	}
 	if c == all.current {
@@ -181,17 +170,15 @@ func (all *coroutines) status(c *coroutine, alive bool) string {
 	return "suspended"
 }
 
-func coroutineStatus(L *lua.LState) int {
-	r := Of(L)
-	c, alive := checkCoroutine(r, L, 1)
-	return PushString(L, r.coroutines.status(c, alive))
+func coroutineStatus(L *Thread) int {
+	return L.PushString(L.run.coroutines.status(L.checkCoroutine(1)))
 }
 
-func coroutineRunning(L *lua.LState) int {
-	if c := Of(L).coroutines.current; c != nil {
-		L.Push(c.thread)
+func coroutineRunning(L *Thread) int {
+	if c := L.run.coroutines.current; c != nil {
+		L.Push(c.value())
 	} else {
-		L.Push(lua.LNil)
+		L.Push(value.Nil)
 	}
 	return 1
 }

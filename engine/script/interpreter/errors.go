@@ -1,41 +1,31 @@
 package interpreter
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-
-	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/syntax"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
 // Raised is an error on its way: its value, and the place that Redis adds to the reply.
 type Raised struct {
-	value  lua.LValue
+	value  value.Value
 	source string
 	line   int
 	final  bool // no pcall catches it
-	Broken bool // the interpreter failed
-	traced bool // it wrote down the stack
+	traced bool // it costs tracePrice
 }
-
-// String is the text of the error's value: gopher-lua asks for it.
-func (e *Raised) String() string { return e.value.String() }
-
-// Type makes the error a value that gopher-lua can raise.
-func (e *Raised) Type() lua.LValueType { return lua.LTUserData }
 
 // Reply is the error's text as Redis replies it, without "-".
 func (e *Raised) Reply(sha string) string {
 	if e.final {
-		return e.value.String()
+		return display(e.value)
 	}
 	var text string
-	if t, is := e.value.(*lua.LTable); is {
-		text, _ = AsText(t.RawGetString("err"))
+	if t := e.value.Table(); t != nil {
+		text, _ = AsText(t.GetString("err"))
 	} else {
 		text = "ERR " + display(e.value)
 	}
@@ -46,93 +36,127 @@ func (e *Raised) Reply(sha string) string {
 }
 
 // display is tostring without metamethods and without addresses.
-func display(v lua.LValue) string {
+func display(v value.Value) string {
 	if text, is := AsText(v); is {
 		return text
 	}
-	switch v.(type) {
-	case *lua.LNilType, lua.LBool:
-		return v.String()
+	switch v.Kind() {
+	case value.NilKind:
+		return "nil"
+	case value.BoolKind:
+		return strconv.FormatBool(v.IsTrue())
 	}
-	return TypeName(v) + ": 0x00000000"
+	return v.Kind().String() + ": 0x00000000"
 }
 
 // AsText is the text of a string or a number.
-func AsText(v lua.LValue) (string, bool) {
-	switch v := v.(type) {
-	case lua.LString:
-		return string(v), true
-	case lua.LNumber:
-		return ctext.NumberText(float64(v)), true
+func AsText(v value.Value) (string, bool) {
+	switch {
+	case v.IsString():
+		return v.Text(), true
+	case v.IsNumber():
+		return ctext.NumberText(v.Float()), true
 	}
 	return "", false
 }
 
-// TypeName is the name of a value's type: the result of type(v), and a word in messages.
-func TypeName(v lua.LValue) string { return v.Type().String() }
-
-// frameAt returns the function of a level: 1 called the current Go function.
-func (r *Run) frameAt(L *lua.LState, level int) (f frame, ok bool) {
-	debug, ok := L.GetStack(level)
-	if !ok {
-		return f, false
-	}
-	function, err := L.GetInfo("fSl", debug, nil)
-	if fn, is := function.(*lua.LFunction); err != nil || !is || fn.IsG {
-		return f, true
-	}
-	number, _ := strconv.Atoi(debug.Source)
-	return r.chunks.frame(number, debug.CurrentLine), true
+// place is a function on the stack: a script's has a chunk, Go's has none.
+type place struct {
+	chunk *syntax.Chunk
+	node  syntax.Node
 }
 
-// where is the start of a message: the place of a level.
-func (r *Run) where(L *lua.LState, level int) string {
-	if f, ok := r.frameAt(L, level); ok && f.chunk != nil {
-		return f.chunk.Display + ":" + strconv.Itoa(f.node.Line) + ": "
+// where is the start of a message.
+func (p place) where() string {
+	if p.chunk == nil {
+		return ""
 	}
-	return ""
+	return p.chunk.Display + ":" + strconv.Itoa(p.node.Line) + ": "
+}
+
+func (fr *frame) place() (p place) {
+	if fr.function != nil {
+		p.chunk = fr.function.proto.chunk
+		p.node = p.chunk.NodeAt(fr.at)
+	}
+	return p
+}
+
+// placeAt returns the function of a level: 1 called the Go function that runs. An operator of a script counts as one.
+func (L *Thread) placeAt(level int) (p place, ok bool) {
+	i := L.depth - 1
+	if i >= 0 && L.frames[i].function != nil {
+		level--
+	}
+	for ; level > 0 && i >= 0; i-- {
+		level -= 1 + L.frames[i].tailCalls
+	}
+	switch {
+	case level < 0 && L.depth > 0:
+		i = 0
+	case i < 0:
+		return p, false
+	}
+	return L.frames[i].place(), true
 }
 
 // Raise ends the current function with an error value. A text was put together from several parts.
-func (r *Run) Raise(L *lua.LState, value lua.LValue) {
-	if text, is := value.(lua.LString); is {
-		r.Charge(L, 2*len(text)/BytesPerStep)
+func (L *Thread) Raise(v value.Value) {
+	if v.IsString() {
+		L.Charge(2 * len(v.Text()) / BytesPerStep)
 	}
-	e := &Raised{value: value}
-	if f, ok := r.frameAt(L, 1); ok {
+	e := &Raised{value: v}
+	if p, ok := L.placeAt(1); ok {
 		e.source, e.line = "=[C]", -1
-		if f.chunk != nil {
-			e.source, e.line = f.chunk.Source, f.node.Line
+		if p.chunk != nil {
+			e.source, e.line = p.chunk.Source, p.node.Line
 		}
 	}
-	throw(L, e)
+	panic(e)
 }
-
-// throw unwinds the stack. It keeps gopher-lua from writing down the stack first, which takes long.
-func throw(L *lua.LState, e *Raised) {
-	L.Panic = func(L *lua.LState) {
-		panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: L.Get(-1), StackTrace: noTrace})
-	}
-	L.Error(e, 0)
-}
-
-const noTrace = "-"
 
 // Fail raises a message with the place of the caller.
-func (r *Run) Fail(L *lua.LState, format string, args ...any) {
-	r.Raise(L, lua.LString(r.where(L, 1)+fmt.Sprintf(format, args...)))
+func (L *Thread) Fail(format string, args ...any) {
+	p, _ := L.placeAt(1)
+	L.Raise(value.String(p.where() + fmt.Sprintf(format, args...)))
 }
 
-// badValue raises "attempt to index local 'x' (a nil value)" for an operand of the caller's operation.
-func (r *Run) badValue(L *lua.LState, v lua.LValue, doing string, operandIndex int) {
-	f, _ := r.frameAt(L, 1)
-	var name syntax.Operand
-	if operandIndex < 0 {
-		name = f.node.Function
-	} else if operandIndex < len(f.node.Operands) {
-		name = f.node.Operands[operandIndex]
+// scriptPlace is the function of the script that runs, or that called the Go function that does.
+func (L *Thread) scriptPlace() (p place, ok bool) {
+	for i := L.depth - 1; i >= 0; i-- {
+		if p := L.frames[i].place(); p.chunk != nil {
+			return p, true
+		}
 	}
-	r.Fail(L, "%s", badValueText(TypeName(v), doing, name))
+	return p, false
+}
+
+// failNative raises a message with the place in the script.
+func (L *Thread) failNative(text string) {
+	e := &Raised{traced: true}
+	if p, ok := L.scriptPlace(); ok {
+		text = p.where() + text
+		e.source, e.line = p.chunk.Source, p.node.Line
+	}
+	e.value = value.String(text)
+	panic(e)
+}
+
+// operand is the name of an operand, or of the function that is called if the index is negative.
+func (p place) operand(index int) (name syntax.Operand) {
+	if index < 0 {
+		name = p.node.Function
+	} else if index < len(p.node.Operands) {
+		name = p.node.Operands[index]
+	}
+	return name
+}
+
+// failValue raises "attempt to index local 'x' (a nil value)" for an operand of the caller's operation, or for its
+// function if the index is negative.
+func (L *Thread) failValue(v value.Value, doing string, operand int) {
+	p, _ := L.placeAt(1)
+	L.Fail("%s", badValueText(v.Kind().String(), doing, p.operand(operand)))
 }
 
 func badValueText(kind, doing string, name syntax.Operand) string {
@@ -143,28 +167,10 @@ func badValueText(kind, doing string, name syntax.Operand) string {
 }
 
 // CompareText is the message for values that have no order.
-func CompareText(a, b string) string {
-	if a[2] == b[2] { // as the reference implementation compares the names
-		return "attempt to compare two " + a + " values"
+func CompareText(a, b value.Value) string {
+	x, y := a.Kind().String(), b.Kind().String()
+	if x[2] == y[2] { // as the reference implementation compares the names
+		return "attempt to compare two " + x + " values"
 	}
-	return "attempt to compare " + a + " with " + b
-}
-
-// Caught returns what PCall caught.
-func (r *Run) Caught(err error) *Raised {
-	var failure *lua.ApiError
-	is := errors.As(err, &failure)
-	if !is || failure.Type == lua.ApiErrorPanic {
-		if is && failure.Object.String() != "" && strings.Contains(failure.Object.String(), "stack overflow") {
-			return &Raised{value: lua.LString("ERR stack overflow"), final: true, Broken: true}
-		}
-		r.budget, r.over = -1, "ERR internal error of the script engine"
-		return &Raised{value: lua.LString(r.over), final: true, Broken: true}
-	}
-	if e, is := failure.Object.(*Raised); is {
-		return e
-	}
-	e := r.chunks.native(failure.Object.String())
-	e.traced = true
-	return e
+	return "attempt to compare " + x + " with " + y
 }

@@ -2,72 +2,67 @@ package interpreter
 
 import (
 	"maps"
+	"slices"
 
-	lua "github.com/yuin/gopher-lua"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
-// Builtins are the functions and libraries of all scripts, and the helpers that the tree calls, by name in parentheses:
-// (redis.call), (tonumber), (redis), (concat). Nothing changes them after [Install].
-var Builtins = map[string]lua.LValue{}
+// Builtins are the functions and libraries of all scripts, by name in parentheses: (redis.call), (tonumber), (redis).
+// Nothing changes them after [Install].
+var Builtins = map[string]value.Value{}
 
-// BasicMeta is the metatable of nil, booleans, numbers, functions and threads, which makes errors.
-var BasicMeta = &lua.LTable{Metatable: lua.LNil}
+// unusedCalls are functions that do the same as some builtins, and return nothing.
+var unusedCalls map[string]value.Value
 
-// The libraries are shared by all runs. A script sees each one through an empty table with a metatable, which lets it
-// read and nothing else.
+// The libraries are shared by all runs. A script sees each one through an empty table, which lets it read and nothing
+// else.
 var (
-	readOnly      = map[*lua.LTable]*lua.LTable{}    // the view of a script, and the functions behind it
-	globals       = &lua.LTable{Metatable: lua.LNil} // _G
-	stringLibrary = &lua.LTable{Metatable: lua.LNil}
-	stringMeta    = &lua.LTable{Metatable: lua.LNil}
+	globals       = &value.Table{} // _G
+	stringLibrary = value.OfTable(&value.Table{})
 )
 
 // ipairsNext is the iterator of ipairs, the same for all.
-var ipairsNext = goFunction(nextItem)
-
-func goFunction(f lua.LGFunction) *lua.LFunction {
-	return &lua.LFunction{IsG: true, Env: globals, GFunction: f}
-}
+var ipairsNext = NewFunction(nextItem)
 
 // Library is a table of the globals, such as string.
 type Library struct {
-	Functions map[string]lua.LGFunction
-	Constants map[string]lua.LValue
+	Functions map[string]GoFunction
+	Constants map[string]value.Value
 }
 
-// Install makes the globals of all scripts, and must be called once, before the first: the language's own functions,
-// the libraries, and helpers for operations that the language does not have.
-func Install(libraries map[string]Library, helpers map[string]lua.LGFunction) {
-	everything := &lua.LTable{Metatable: lua.LNil}
-	for name, f := range operatorFunctions {
-		Builtins[name] = goFunction(f)
-	}
-	for name, f := range helpers {
-		Builtins[name] = goFunction(f)
+// Install makes the globals of all scripts, and must be called once, before the first: the language's own functions and
+// the libraries. unused are functions, by their builtins' names, that are called where nobody wants the result.
+func Install(libraries map[string]Library, unused map[string]GoFunction) {
+	everything := &value.Table{}
+	unusedCalls = map[string]value.Value{}
+	for name, f := range unused {
+		unusedCalls[name] = NewFunction(f)
 	}
 	libraries = maps.Clone(libraries)
 	libraries["coroutine"] = Library{Functions: coroutineFunctions}
 	for _, name := range sortedKeys(libraries) {
-		t := &lua.LTable{Metatable: lua.LNil}
+		t := &value.Table{}
 		if name == "string" {
-			t = stringLibrary
+			t = stringLibrary.Table()
 		}
 		fill(t, name+".", libraries[name])
-		shown := &lua.LTable{Metatable: lua.LNil}
-		hide(shown, t, t)
-		add(everything, name, name, shown)
+		add(everything, name, name, value.OfTable(readOnly(t, value.OfTable(t), &value.Table{})))
 	}
 	fill(everything, "", Library{Functions: baseFunctions})
-	add(everything, "_VERSION", "_VERSION", lua.LString("Lua 5.1"))
-	add(everything, "_G", "_G", globals)
-	hide(globals, everything, goFunction(func(L *lua.LState) int { return globalField(L, everything) }))
-	initMeta()
+	add(everything, "_VERSION", "_VERSION", value.String("Lua 5.1"))
+	add(everything, "_G", "_G", value.OfTable(globals))
+	readOnly(everything, NewFunction(func(L *Thread) int { return globalField(L, everything) }), globals)
+	behind := &value.Table{}
+	behind.SetString("__index", Builtins["(string)"])
+	readOnly(behind, value.OfTable(behind), shownStringMeta)
 }
 
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
 // fill adds a library to a table.
-func fill(t *lua.LTable, path string, from Library) {
+func fill(t *value.Table, path string, from Library) {
 	for _, name := range sortedKeys(from.Functions) {
-		add(t, path+name, name, goFunction(from.Functions[name]))
+		add(t, path+name, name, NewFunction(from.Functions[name]))
 	}
 	for _, name := range sortedKeys(from.Constants) {
 		add(t, path+name, name, from.Constants[name])
@@ -75,77 +70,46 @@ func fill(t *lua.LTable, path string, from Library) {
 }
 
 // add adds a value to a table, and to the builtins by its path.
-func add(t *lua.LTable, path, name string, value lua.LValue) {
-	t.RawSetString(name, value)
-	Builtins["("+path+")"] = value
+func add(t *value.Table, path, name string, v value.Value) {
+	t.SetString(name, v)
+	Builtins["("+path+")"] = v
 }
 
-// hide makes a table show another one.
-func hide(shown, behind *lua.LTable, index lua.LValue) {
-	meta := &lua.LTable{Metatable: lua.LNil}
-	meta.RawSetString("__index", index)
-	meta.RawSetString("__newindex", goFunction(func(L *lua.LState) int {
-		Of(L).Fail(L, readOnlyText)
+// readOnly makes a table show the values of another one, found by an index, and refuse changes.
+func readOnly(values *value.Table, index value.Value, shown *value.Table) *value.Table {
+	shown.Meta = &value.Table{}
+	shown.Meta.SetString("__index", index)
+	shown.Meta.SetString("__newindex", NewFunction(func(L *Thread) int {
+		L.Fail(readOnlyText)
 		return 0
 	}))
-	shown.Metatable = meta
-	readOnly[shown] = behind
+	shown.Shows = values
+	return shown
 }
 
 // globalField reads a field of _G.
-func globalField(L *lua.LState, everything *lua.LTable) int {
-	r := Of(L)
+func globalField(L *Thread, everything *value.Table) int {
 	key := L.Get(2)
-	value := everything.RawGet(key)
-	if value == lua.LNil {
-		switch key {
-		case lua.LString("KEYS"):
-			value = r.keys
-		case lua.LString("ARGV"):
-			value = r.argv
+	v := everything.Get(key)
+	if v.IsNil() {
+		name, _ := AsText(key)
+		switch {
+		case name == "KEYS":
+			v = L.run.keys
+		case name == "ARGV":
+			v = L.run.argv
 		default:
-			return missingGlobal(L, key)
+			L.missingGlobal(name)
 		}
 	}
-	L.Push(value)
+	L.Push(v)
 	return 1
 }
 
-// initMeta fills the metatables of the values that are no tables.
-func initMeta() {
-	events := map[string]lua.LGFunction{
-		"__index":    func(L *lua.LState) int { return badOperand(L, "index", 0) },
-		"__newindex": func(L *lua.LState) int { return badOperand(L, "index", 0) },
-		"__call":     func(L *lua.LState) int { return badOperand(L, "call", -1) },
-		"__len":      func(L *lua.LState) int { return badOperand(L, "get length of", 0) },
-		"__add":      func(L *lua.LState) int { return arithmetic(L, "__add", func(a, b float64) float64 { return a + b }) },
-		"__sub":      func(L *lua.LState) int { return arithmetic(L, "__sub", func(a, b float64) float64 { return a - b }) },
-		"__mul":      func(L *lua.LState) int { return arithmetic(L, "__mul", func(a, b float64) float64 { return a * b }) },
-		"__div":      func(L *lua.LState) int { return arithmetic(L, "__div", func(a, b float64) float64 { return a / b }) },
-		"__unm": func(L *lua.LState) int {
-			if x, ok := Of(L).AsNumber(L, L.Get(1)); ok {
-				return PushNumber(L, -x)
-			}
-			return badOperand(L, "perform arithmetic on", 0)
-		},
-		"__lt": func(L *lua.LState) int { return PushBool(L, Less(L, L.Get(1), L.Get(2))) },
-		"__le": func(L *lua.LState) int { return PushBool(L, lessEqual(L, L.Get(1), L.Get(2))) },
-	}
-	for _, name := range sortedKeys(events) {
-		f := goFunction(events[name])
-		BasicMeta.RawSetString(name, f)
-		stringMeta.RawSetString(name, f)
-	}
-	stringMeta.RawSetString("__index", stringLibrary)
-	behind := &lua.LTable{Metatable: lua.LNil}
-	behind.RawSetString("__index", Builtins["(string)"])
-	hide(shownStringMeta, behind, behind)
+// missingGlobal is the error for a global that does not exist.
+func (L *Thread) missingGlobal(name string) {
+	L.Fail("Script attempted to access nonexistent global variable '%s'", name)
 }
 
 // shownStringMeta is what getmetatable("") returns.
-var shownStringMeta = &lua.LTable{Metatable: lua.LNil}
-
-func badOperand(L *lua.LState, doing string, index int) int {
-	Of(L).badValue(L, L.Get(1), doing, index)
-	return 0
-}
+var shownStringMeta = &value.Table{}

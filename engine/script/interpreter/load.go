@@ -3,52 +3,47 @@ package interpreter
 import (
 	"strings"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/syntax"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
-func loadString(L *lua.LState) int {
-	r := Of(L)
-	source := r.CheckString(L, 1)
-	return loadSource(L, source, r.OptString(L, 2, source))
+func loadString(L *Thread) int {
+	source := L.CheckString(1)
+	return loadSource(L, source, L.OptString(2, source))
 }
 
-func load(L *lua.LState) int {
-	r := Of(L)
-	reader := r.CheckFunction(L, 1)
-	name := r.OptString(L, 2, "=(load)")
+func load(L *Thread) int {
+	reader := L.CheckFunction(1)
+	name := L.OptString(2, "=(load)")
 	var source strings.Builder
 	for {
-		part := Call(L, reader)
+		part := L.Call(reader)
 		text, is := AsText(part)
-		if !is && part != lua.LNil {
-			r.Fail(L, "reader function must return a string")
+		if !is && !part.IsNil() {
+			L.Fail("reader function must return a string")
 		}
 		if text == "" {
 			break
 		}
-		r.Charge(L, 10+2*len(text)/BytesPerStep)
+		L.Charge(10 + 2*len(text)/BytesPerStep)
 		source.WriteString(text)
 	}
 	return loadSource(L, source.String(), name)
 }
 
 // loadSource compiles a source, and returns its function, or nil and a message.
-func loadSource(L *lua.LState, source, name string) int {
-	r := Of(L)
-	r.Charge(L, loadPrice)
+func loadSource(L *Thread, source, name string) int {
+	L.Charge(loadPrice)
 	c := &syntax.Chunk{Display: chunkName(name), Source: name, Loaded: true}
-	r.chunks = append(r.chunks, c)
-	f, weight, left, err := Compile(c, source, len(r.chunks)-1, map[string]lua.LValue{"(KEYS)": r.keys, "(ARGV)": r.argv}, r.budget)
-	r.Charge(L, r.budget-left)
+	f, weight, left, err := Compile(c, source, L.run.budget)
+	L.Charge(L.run.budget - left)
 	if err != nil {
-		L.Push(lua.LNil)
-		L.Push(lua.LString(err.Error()))
+		L.Push(value.Nil)
+		L.Push(value.String(err.Error()))
 		return 2
 	}
-	r.Charge(L, weight)
-	L.Push(f)
+	L.Charge(weight)
+	L.Push(OfFunction(f))
 	return 1
 }
 

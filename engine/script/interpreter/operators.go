@@ -3,110 +3,116 @@ package interpreter
 import (
 	"math"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/value"
 )
-
-// The helpers that the tree calls in place of operators. They run as Go functions called by the line that has the
-// operator.
-
-var operatorFunctions = map[string]lua.LGFunction{
-	"(charge)": func(L *lua.LState) int {
-		Of(L).Charge(L, int(L.Get(1).(lua.LNumber)))
-		return 0
-	},
-	"(varargs)": func(L *lua.LState) int {
-		n := L.GetTop()
-		Of(L).Charge(L, n/SlotsPerStep)
-		return n
-	},
-	"(global)": func(L *lua.LState) int { return missingGlobal(L, L.Get(1)) },
-	"(set global)": func(L *lua.LState) int {
-		Of(L).Fail(L, readOnlyText)
-		return 0
-	},
-	"(get)":           getIndex,
-	"(set)":           setIndex,
-	"(items)":         setItems,
-	"(fields)":        setFields,
-	"(concat)":        concat,
-	"(bound initial)": func(L *lua.LState) int { return forBound(L, "initial value") },
-	"(bound limit)":   func(L *lua.LState) int { return forBound(L, "limit") },
-	"(bound step)":    func(L *lua.LState) int { return forBound(L, "step") },
-	"(mod)":           func(L *lua.LState) int { return arithmetic(L, "__mod", modulo) },
-	"(pow)":           func(L *lua.LState) int { return arithmetic(L, "__pow", Power) },
-	"(<)":             func(L *lua.LState) int { return PushBool(L, Less(L, L.Get(1), L.Get(2))) },
-	"(>)":             func(L *lua.LState) int { return PushBool(L, Less(L, L.Get(2), L.Get(1))) },
-	"(<=)":            func(L *lua.LState) int { return PushBool(L, lessEqual(L, L.Get(1), L.Get(2))) },
-	"(>=)":            func(L *lua.LState) int { return PushBool(L, lessEqual(L, L.Get(2), L.Get(1))) },
-	"(==)":            func(L *lua.LState) int { return PushBool(L, equal(L, L.Get(1), L.Get(2))) },
-	"(~=)":            func(L *lua.LState) int { return PushBool(L, !equal(L, L.Get(1), L.Get(2))) },
-}
 
 // readOnlyText is the error for a change of the globals and the libraries.
 const readOnlyText = "Attempt to modify a readonly table"
 
-func missingGlobal(L *lua.LState, name lua.LValue) int {
-	text, _ := AsText(name)
-	Of(L).Fail(L, "Script attempted to access nonexistent global variable '%s'", text)
-	return 0
-}
-
-func forBound(L *lua.LState, what string) int {
-	x, ok := Of(L).AsNumber(L, L.Get(1))
-	if !ok {
-		Of(L).Fail(L, "'for' %s must be a number", what)
+// metamethod returns a field of a table's metatable. Other values have no metatables of their own.
+func metamethod(v value.Value, event string) value.Value {
+	if t := v.Table(); t != nil && t.Meta != nil {
+		return t.Meta.GetString(event)
 	}
-	return PushNumber(L, x)
+	return value.Nil
 }
 
-// metamethod returns a field of a value's metatable. Only tables have metatables of their own.
-func metamethod(v lua.LValue, event string) lua.LValue {
-	if t, is := v.(*lua.LTable); is {
-		if meta, is := t.Metatable.(*lua.LTable); is {
-			return meta.RawGetString(event)
-		}
-	}
-	return lua.LNil
-}
-
-func metamethod2(a, b lua.LValue, event string) lua.LValue {
-	if f := metamethod(a, event); f != lua.LNil {
+func metamethod2(a, b value.Value, event string) value.Value {
+	if f := metamethod(a, event); !f.IsNil() {
 		return f
 	}
 	return metamethod(b, event)
 }
 
-// Call calls a value with arguments and returns its first result.
-func Call(L *lua.LState, f lua.LValue, args ...lua.LValue) lua.LValue {
-	Of(L).Charge(L, InvokePrice)
-	L.Push(f)
-	for _, arg := range args {
-		L.Push(arg)
+// callable returns the function that a call of another value calls, with the value as its first argument.
+func (L *Thread) callable(f value.Value, mark int) *Function {
+	if f.Table() == nil {
+		L.push(nil)
+		L.failValue(f, "call", -1)
 	}
-	L.Call(len(args), 1)
-	result := L.Get(-1)
-	L.Pop(1)
+	fn := AsFunction(metamethod(f, "__call"))
+	if fn == nil {
+		L.failTable("call", -1)
+	}
+	L.stack = append(L.stack, value.Nil)
+	copy(L.stack[mark+1:], L.stack[mark:])
+	L.stack[mark] = f
+	return fn
+}
+
+// failTable is failNative for a table whose metatable does not have what an operation needs.
+func (L *Thread) failTable(doing string, operand int) {
+	p, _ := L.scriptPlace()
+	L.failNative(badValueText("table", doing, p.operand(operand)))
+}
+
+// invoke calls a metamethod as from Go.
+func (L *Thread) invoke(f value.Value, args ...value.Value) value.Value {
+	if L.frames[L.depth-1].function == nil {
+		return L.Call(f, args...)
+	}
+	L.push(nil)
+	result := L.Call(f, args...)
+	L.pop()
 	return result
 }
 
+// invokePlain calls a metamethod as from the script, which pays nothing beyond what the metamethod does.
+func (L *Thread) invokePlain(f value.Value, args ...value.Value) value.Value {
+	mark := len(L.stack)
+	L.stack = append(L.stack, args...)
+	return L.call1(f, mark)
+}
+
+// operation is an arithmetic operator.
+type operation struct {
+	event   string
+	operate func(a, b float64) float64
+	isPlain bool // a metamethod of a table is called as from the script
+}
+
+var operations = map[string]*operation{
+	"+": {"__add", func(a, b float64) float64 { return a + b }, true},
+	"-": {"__sub", func(a, b float64) float64 { return a - b }, true},
+	"*": {"__mul", func(a, b float64) float64 { return a * b }, true},
+	"/": {"__div", func(a, b float64) float64 { return a / b }, true},
+	"%": {"__mod", modulo, false},
+	"^": {"__pow", Power, false},
+}
+
 // arithmetic is an operator on two values of any type.
-func arithmetic(L *lua.LState, event string, operate func(a, b float64) float64) int {
-	r, a, b := Of(L), L.Get(1), L.Get(2)
-	x, ok := r.AsNumber(L, a)
-	y, ok2 := r.AsNumber(L, b)
+func (L *Thread) arithmetic(op *operation, a, b value.Value) value.Value {
+	if a.Table() != nil && op.isPlain {
+		f := metamethod(a, op.event)
+		if f.IsNil() && b.Table() != nil {
+			if f = metamethod(b, op.event); f.IsNil() {
+				L.failTable("perform arithmetic on", 0)
+			}
+		}
+		switch {
+		case AsFunction(f) != nil:
+			return L.invokePlain(f, a, b)
+		case !f.IsNil():
+			L.failTable("perform arithmetic on", 0)
+		}
+	}
+	x, ok := L.AsNumber(a)
+	y, ok2 := L.AsNumber(b)
+	f := value.Nil
+	if !ok || !ok2 {
+		f = metamethod2(a, b, op.event)
+	}
 	switch {
 	case ok && ok2:
-		return PushNumber(L, operate(x, y))
-	case metamethod2(a, b, event) != lua.LNil:
-		L.Push(Call(L, metamethod2(a, b, event), a, b))
-		return 1
+		return value.Number(op.operate(x, y))
+	case !f.IsNil():
+		return L.invoke(f, a, b)
 	case ok:
-		r.badValue(L, b, "perform arithmetic on", 1)
+		L.failValue(b, "perform arithmetic on", 1)
 	}
-	r.badValue(L, a, "perform arithmetic on", 0)
-	return 0
+	L.failValue(a, "perform arithmetic on", 0)
+	return value.Nil
 }
 
 // modulo is a - floor(a/b)*b. The conversions keep compilers from fusing the operations.
@@ -135,159 +141,244 @@ func Power(a, b float64) float64 {
 	return math.Pow(a, b)
 }
 
-// getIndex is object[key].
-func getIndex(L *lua.LState) int {
-	r := Of(L)
-	object, key := L.Get(1), L.Get(2)
-	if s, is := key.(lua.LString); is {
-		r.ChargeBytes(L, len(s))
-	}
-	for range maxIndexes {
-		var next lua.LValue
-		switch v := object.(type) {
-		case *lua.LTable:
-			if value := v.RawGet(key); value != lua.LNil || v.Metatable == lua.LNil {
-				L.Push(value)
-				return 1
-			}
-			next = metamethod(v, "__index")
-		case lua.LString:
-			next = stringLibrary
-		default:
-			r.badValue(L, object, "index", 0)
+// minus is -v.
+func (L *Thread) minus(v value.Value) value.Value {
+	if v.Table() != nil {
+		f := metamethod(v, "__unm")
+		if AsFunction(f) == nil {
+			L.failTable("perform arithmetic on", 0)
 		}
-		switch next.(type) {
-		case *lua.LNilType:
-			L.Push(lua.LNil)
-			return 1
-		case *lua.LFunction:
-			L.Push(Call(L, next, object, key))
-			return 1
+		return L.invokePlain(f, v)
+	}
+	x, ok := L.AsNumber(v)
+	if !ok {
+		L.failValue(v, "perform arithmetic on", 0)
+	}
+	return value.Number(-x)
+}
+
+// length is #v.
+func (L *Thread) length(v value.Value) value.Value {
+	if v.IsString() {
+		return value.Int(len(v.Text()))
+	}
+	t := v.Table()
+	if t == nil {
+		L.failValue(v, "get length of", 0)
+	}
+	if f := metamethod(v, "__len"); AsFunction(f) != nil {
+		return L.invokePlain(f, v)
+	}
+	return value.Int(t.Len())
+}
+
+// indexPlain is object[key] for a key that is constant or a number.
+func (L *Thread) indexPlain(object, key value.Value) value.Value {
+	for range maxIndexes {
+		var next value.Value
+		if t := object.Table(); t != nil {
+			if v := t.Get(key); !v.IsNil() || t.Meta == nil {
+				return v
+			}
+			if next = t.Meta.GetString("__index"); next.IsNil() {
+				return value.Nil
+			}
+		} else if object.IsString() {
+			next = stringLibrary
+		} else {
+			L.failValue(object, "index", 0)
+		}
+		if AsFunction(next) != nil {
+			return L.invokePlain(next, object, key)
 		}
 		object = next
 	}
-	r.Fail(L, "loop in gettable")
-	return 0
+	L.failNative("loop in gettable")
+	return value.Nil
+}
+
+// index is object[key], for which a text as the key is charged.
+func (L *Thread) index(object, key value.Value) value.Value {
+	if key.IsString() {
+		L.ChargeBytes(len(key.Text()))
+	}
+	for range maxIndexes {
+		var next value.Value
+		if t := object.Table(); t != nil {
+			if v := t.Get(key); !v.IsNil() || t.Meta == nil {
+				return v
+			}
+			if next = t.Meta.GetString("__index"); next.IsNil() {
+				return value.Nil
+			}
+		} else if object.IsString() {
+			next = stringLibrary
+		} else {
+			L.failValue(object, "index", 0)
+		}
+		if AsFunction(next) != nil {
+			return L.invoke(next, object, key)
+		}
+		object = next
+	}
+	L.Fail("loop in gettable")
+	return value.Nil
+}
+
+// Index is object[key] for a Go function.
+func (L *Thread) Index(object, key value.Value) value.Value {
+	L.push(nil)
+	v := L.index(object, key)
+	L.pop()
+	return v
 }
 
 // setIndex is object[key] = value.
-func setIndex(L *lua.LState) int {
-	r := Of(L)
-	object, key, value := L.Get(1), L.Get(2), L.Get(3)
+func (L *Thread) setIndex(object, key, v value.Value) {
 	for range maxIndexes {
-		t, is := object.(*lua.LTable)
-		if !is {
-			r.badValue(L, object, "index", 0)
+		t := object.Table()
+		if t == nil {
+			L.failValue(object, "index", 0)
 		}
-		if readOnly[t] != nil {
-			r.Fail(L, readOnlyText)
+		if t.Shows != nil {
+			L.Fail(readOnlyText)
 		}
-		next := metamethod(t, "__newindex")
-		if next == lua.LNil || t.RawGet(key) != lua.LNil {
-			r.Set(L, t, key, value)
-			return 0
+		next := metamethod(object, "__newindex")
+		if next.IsNil() || !t.Get(key).IsNil() {
+			L.Set(t, key, v)
+			return
 		}
-		if _, is := next.(*lua.LFunction); is {
-			Call(L, next, object, key, value)
-			return 0
+		if AsFunction(next) != nil {
+			L.invoke(next, object, key, v)
+			return
 		}
 		object = next
 	}
-	r.Fail(L, "loop in settable")
-	return 0
+	L.Fail("loop in settable")
 }
 
-// concat is a .. b .. c, from the right.
-func concat(L *lua.LState) int {
-	r := Of(L)
-	n := L.GetTop()
+// setField is object.name = value, for a value that is not nil.
+func (L *Thread) setField(object value.Value, name string, v value.Value) {
+	for range maxIndexes {
+		t := object.Table()
+		if t == nil {
+			L.failValue(object, "index", 0)
+		}
+		next := value.Nil
+		if t.Meta != nil && t.GetString(name).IsNil() {
+			next = t.Meta.GetString("__newindex")
+		}
+		if next.IsNil() {
+			t.SetString(name, v)
+			return
+		}
+		if AsFunction(next) != nil {
+			L.invokePlain(next, object, value.String(name), v)
+			return
+		}
+		object = next
+	}
+	L.failNative("loop in settable")
+}
+
+// concat is a .. b .. c, from the right, of the values on the stack from mark on.
+func (L *Thread) concat(mark int) value.Value {
+	r := L.run
+	values := L.stack[mark:]
 	r.build = r.build[:0]
-	for i := 1; i <= n; i++ {
-		switch v := L.Get(i).(type) {
-		case lua.LString:
-			r.ChargeBytes(L, len(v))
-			r.build = append(r.build, v...)
-		case lua.LNumber:
-			r.build = ctext.AppendNumber(r.build, float64(v), 14)
+	for _, v := range values {
+		switch {
+		case v.IsString():
+			L.ChargeBytes(len(v.Text()))
+			r.build = append(r.build, v.Text()...)
+		case v.IsNumber():
+			r.build = ctext.AppendNumber(r.build, v.Float(), 14)
 		default:
-			return concatValues(L, r, n)
+			return L.concatValues(mark, len(values))
 		}
 	}
-	return PushString(L, string(r.build))
+	L.stack = L.stack[:mark]
+	L.ChargeBytes(len(r.build))
+	return L.Text(r.build)
 }
 
-func concatValues(L *lua.LState, r *Run, n int) int {
-	right := L.Get(n)
+func (L *Thread) concatValues(mark, n int) value.Value {
+	right := L.stack[mark+n-1]
 	for i := n - 1; i > 0; i-- {
-		left := L.Get(i)
+		left := L.stack[mark+i-1]
 		a, ok := AsText(left)
 		b, ok2 := AsText(right)
 		if ok && ok2 {
-			r.ChargeBytes(L, len(a)+len(b))
-			right = lua.LString(a + b)
+			L.ChargeBytes(len(a) + len(b))
+			right = value.String(a + b)
 			continue
 		}
-		method := metamethod2(left, right, "__concat")
-		if method == lua.LNil {
+		f := metamethod2(left, right, "__concat")
+		if f.IsNil() {
 			if ok {
-				r.badValue(L, right, "concatenate", i)
+				L.failValue(right, "concatenate", i)
 			}
-			r.badValue(L, left, "concatenate", i-1)
+			L.failValue(left, "concatenate", i-1)
 		}
-		right = Call(L, method, left, right)
+		right = L.invoke(f, left, right)
 	}
-	L.Push(right)
-	return 1
+	L.stack = L.stack[:mark]
+	return right
 }
 
 // Less is a < b, by a metamethod for values that are not two numbers or two strings.
-func Less(L *lua.LState, a, b lua.LValue) bool {
-	if x, is := a.(lua.LNumber); is {
-		if y, is := b.(lua.LNumber); is {
-			return x < y
-		}
+func (L *Thread) Less(a, b value.Value) bool {
+	if a.IsNumber() && b.IsNumber() {
+		return a.Float() < b.Float()
 	}
-	return ordered(L, a, b, "__lt")
+	return L.ordered(a, b, "__lt")
 }
 
-func lessEqual(L *lua.LState, a, b lua.LValue) bool {
-	if x, is := a.(lua.LNumber); is {
-		if y, is := b.(lua.LNumber); is {
-			return x <= y
-		}
+func (L *Thread) lessEqual(a, b value.Value) bool {
+	if a.IsNumber() && b.IsNumber() {
+		return a.Float() <= b.Float()
 	}
-	return ordered(L, a, b, "__le")
+	return L.ordered(a, b, "__le")
 }
 
 // ordered compares values that are not two numbers.
-func ordered(L *lua.LState, a, b lua.LValue, event string) bool {
-	r := Of(L)
-	if x, is := a.(lua.LString); is {
-		if y, is := b.(lua.LString); is {
-			r.ChargeBytes(L, min(len(x), len(y)))
-			return x < y || event == "__le" && x == y
+func (L *Thread) ordered(a, b value.Value, event string) bool {
+	if a.IsString() && b.IsString() {
+		x, y := a.Text(), b.Text()
+		L.ChargeBytes(min(len(x), len(y)))
+		return x < y || event == "__le" && x == y
+	}
+	if a.Kind() == b.Kind() {
+		if f := metamethod(a, event); !f.IsNil() && f == metamethod(b, event) {
+			return L.invoke(f, a, b).IsTrue()
+		}
+		if f := metamethod(a, "__lt"); event == "__le" && !f.IsNil() && f == metamethod(b, "__lt") {
+			return !L.invoke(f, b, a).IsTrue()
 		}
 	}
-	if a.Type() == b.Type() {
-		if f := metamethod(a, event); f != lua.LNil && f == metamethod(b, event) {
-			return lua.LVAsBool(Call(L, f, a, b))
-		}
-		if f := metamethod(a, "__lt"); event == "__le" && f != lua.LNil && f == metamethod(b, "__lt") {
-			return !lua.LVAsBool(Call(L, f, b, a))
-		}
-	}
-	r.Fail(L, "%s", CompareText(TypeName(a), TypeName(b)))
+	L.Fail("%s", CompareText(a, b))
 	return false
 }
 
-func equal(L *lua.LState, a, b lua.LValue) bool {
-	x, is := a.(lua.LString)
-	if is {
-		y, is := b.(lua.LString)
-		if is && len(x) == len(y) {
-			Of(L).ChargeBytes(L, len(x)/4)
+// equal is a == b.
+func (L *Thread) equal(a, b value.Value) bool {
+	if a.IsString() && b.IsString() {
+		x, y := a.Text(), b.Text()
+		if len(x) != len(y) {
+			return false
 		}
-		return is && x == y
+		L.ChargeBytes(len(x) / 4)
+		return x == y
 	}
-	return L.Equal(a, b)
+	if a.Equal(b) || a.Table() == nil || b.Table() == nil {
+		return a.Equal(b)
+	}
+	f := metamethod(a, "__eq")
+	if AsFunction(f) == nil || f != metamethod(b, "__eq") {
+		return false
+	}
+	L.push(nil)
+	is := L.invokePlain(f, a, b).IsTrue()
+	L.pop()
+	return is
 }

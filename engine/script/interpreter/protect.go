@@ -1,71 +1,85 @@
 package interpreter
 
-import lua "github.com/yuin/gopher-lua"
+import "github.com/stintdb/stint/engine/script/value"
 
-func protectedCall(L *lua.LState) int {
-	r := Of(L)
-	if L.GetTop() == 0 {
-		L.Push(lua.LFalse)
-		return 1 + PushString(L, "attempt to call a boolean value")
+// protect calls a function, and returns the error that ended it. A panic that is no error of a script goes on.
+func (L *Thread) protect(call func()) (failed *Raised) {
+	depth, stack, base, locals, used := L.depth, len(L.stack), L.base, L.locals, L.used
+	defer func() {
+		if caught := recover(); caught != nil {
+			e, is := caught.(*Raised)
+			if !is {
+				panic(caught)
+			}
+			failed = e
+			L.depth, L.stack, L.base, L.locals, L.used = depth, L.stack[:stack], base, locals, used
+		}
+	}()
+	call()
+	return nil
+}
+
+func protectedCall(L *Thread) int {
+	if L.Top() == 0 {
+		L.Push(value.False)
+		return 1 + L.PushString("attempt to call a boolean value")
 	}
-	if t, is := L.Get(1).(*lua.LTable); is && metamethod(t, "__call") == lua.LNil {
-		L.Push(lua.LFalse)
-		return 1 + PushString(L, "attempt to call a table value")
+	f := L.Get(1)
+	if t := f.Table(); t != nil && metamethod(f, "__call").IsNil() {
+		L.Push(value.False)
+		return 1 + L.PushString("attempt to call a table value")
 	}
-	if err := L.PCall(L.GetTop()-1, lua.MultRet, nil); err != nil {
-		value := r.survive(L, err)
-		L.Push(lua.LFalse)
-		if t, is := value.(*lua.LTable); is { // Redis's pcall returns the text of an error reply
-			if text, is := AsText(t.RawGetString("err")); is {
-				return 1 + PushString(L, text)
+	if failed := L.protect(func() { L.call(f, L.base+1) }); failed != nil {
+		v := L.survive(failed)
+		L.Push(value.False)
+		if t := v.Table(); t != nil { // Redis's pcall returns the text of an error reply
+			if text, is := AsText(t.GetString("err")); is {
+				return 1 + L.PushString(text)
 			}
 		}
-		L.Push(value)
+		L.Push(v)
 		return 2
 	}
-	L.Insert(lua.LTrue, 1)
-	r.Charge(L, L.GetTop()/SlotsPerStep)
-	return L.GetTop()
+	L.stack[L.base] = value.True
+	L.Charge(L.Top() / SlotsPerStep)
+	return L.Top()
 }
 
 // survive returns the value of an error that the script handles.
-func (r *Run) survive(L *lua.LState, err error) lua.LValue {
-	return r.surviveRaised(L, r.Caught(err))
-}
-
-func (r *Run) surviveRaised(L *lua.LState, e *Raised) lua.LValue {
+func (L *Thread) survive(e *Raised) value.Value {
+	r := L.run
 	if e.final || r.budget < 0 {
 		if r.over == "" {
-			r.over = e.String()
+			r.over = display(e.value)
 		}
 		e.final = true
-		throw(L, e)
+		panic(e)
 	}
-	r.Charge(L, failurePrice)
+	L.Charge(failurePrice)
 	if e.traced {
-		r.Charge(L, tracePrice)
+		L.Charge(tracePrice)
 	}
 	return e.value
 }
 
-func protectedCallWithHandler(L *lua.LState) int {
-	r := Of(L)
-	handler := r.checkAny(L, 2)
+func protectedCallWithHandler(L *Thread) int {
+	f, handler := L.Get(1), L.checkAny(2)
 	L.SetTop(1)
-	err := L.PCall(0, lua.MultRet, nil)
-	if err == nil {
-		L.Insert(lua.LTrue, 1)
-		return L.GetTop()
+	failed := L.protect(func() { L.call(f, L.base+1) })
+	if failed == nil {
+		L.stack[L.base] = value.True
+		return L.Top()
 	}
-	value := r.survive(L, err)
-	L.Push(handler)
-	L.Push(value)
-	if err := L.PCall(1, 1, nil); err != nil {
-		value = r.survive(L, err)
-	} else {
-		value = L.Get(-1)
+	v := L.survive(failed)
+	L.SetTop(0)
+	if failed := L.protect(func() {
+		mark := len(L.stack)
+		L.Push(v)
+		v = L.call1(handler, mark)
+	}); failed != nil {
+		v = L.survive(failed)
 	}
-	L.Push(lua.LFalse)
-	L.Push(value)
+	L.Push(value.False)
+	L.Push(v)
 	return 2
 }

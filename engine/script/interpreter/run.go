@@ -1,22 +1,18 @@
-// Package interpreter runs the scripts that package syntax reads: a run with its budget, its errors and the language's
-// own operators and functions, on gopher-lua. It knows no commands and no replies.
+// Package interpreter executes the scripts that package syntax reads: a run with its budget, its errors, and the
+// language's own operators and functions. It knows no commands and no replies.
 //
-// A script calls Go functions of gopher-lua's state L. Each one finds the run by [Of], pays first ([Run.Charge]), takes
-// its arguments (CheckTable, OptInt and the like), and pushes its results. L is an argument of most methods since each
-// coroutine has its own.
+// A source is compiled to closures: one for each expression and statement, which call each other. Locals have numbered
+// places in the frame of their function.
+//
+// A Go function that scripts call gets the [Thread] that calls it. It pays first ([Thread.Charge]), takes its arguments
+// (CheckTable, OptInt and the like), pushes its results, and returns their number.
 package interpreter
 
 import (
-	lua "github.com/yuin/gopher-lua"
+	"unsafe"
 
 	"github.com/stintdb/stint/engine/script/syntax"
-)
-
-// Sizes of the interpreter's stacks.
-const (
-	maxCalls     = 200
-	stackSize    = 1024
-	maxStackSize = 40_000
+	"github.com/stintdb/stint/engine/script/value"
 )
 
 // MaxUnpacked is how many values a function may return at once.
@@ -34,41 +30,44 @@ type Host interface {
 // Kept is state that is kept until a run ends. The next run finds it reset.
 type Kept interface{ Reset() }
 
-// Run is the state of one execution. It hides in the interpreter as a metatable, where functions find it.
+// Run is the state of one execution.
 type Run struct {
 	Host Host
 	Kept Kept // state of the libraries
+	Main *Thread
 
 	budget     int    // steps that are left
 	lookAt     int    // the budget at which the script's time is looked at
 	over       string // why the script must end
-	chunks     chunks
-	keys, argv *lua.LTable
-	dead       map[*lua.LTable]int // deleted keys, which iteration steps over
-	names      map[lua.LValue]int  // of objects, for tostring
+	keys, argv value.Value
+	dead       map[*value.Table]int // deleted keys, which iteration steps over
+	names      map[value.Value]int  // of objects, for tostring
 	coroutines coroutines
-	build      []byte // for strings that are built
+	build      []byte // for texts that are built
+	memory     memory
 }
 
-// NewState returns an interpreter for one run after the other, whose state is r.
-func NewState(r *Run) *lua.LState {
-	L := lua.NewState(lua.Options{CallStackSize: maxCalls, RegistrySize: stackSize, RegistryMaxSize: maxStackSize,
-		RegistryGrowStep: stackSize, SkipOpenLibs: true})
-	L.Env = globals
-	for _, example := range []lua.LValue{lua.LNil, lua.LTrue, lua.LNumber(0), ipairsNext, L} {
-		L.SetMetatable(example, BasicMeta)
-	}
-	L.SetMetatable(lua.LString(""), stringMeta)
-	L.G.Registry.Metatable = r
-	return L
+// NewRun returns a run, for one script after the other.
+func NewRun() *Run {
+	r := &Run{}
+	r.Main = &Thread{run: r}
+	return r
 }
 
 // Start prepares the run of a script within a budget, with its KEYS and ARGV.
-func (r *Run) Start(host Host, script *syntax.Chunk, budget int, keys, argv *lua.LTable) {
+func (r *Run) Start(host Host, budget int, keys, argv *value.Table) {
 	r.budget, r.over, r.Host = budget, "", host
 	r.lookAt = max(r.budget-stepsPerLook, 0)
-	r.chunks = append(r.chunks[:0], script)
-	r.keys, r.argv = keys, argv
+	r.keys, r.argv = value.OfTable(keys), value.OfTable(argv)
+}
+
+// Execute runs a script's function. It returns its first result, or its error. A panic of the host goes on.
+func (r *Run) Execute(f *Function) (result value.Value, failed *Raised) {
+	L := r.Main
+	if failed = L.protect(func() { result = L.call1(OfFunction(f), len(L.stack)) }); failed != nil {
+		return value.Nil, failed
+	}
+	return result, nil
 }
 
 // Finish forgets the run.
@@ -76,21 +75,62 @@ func (r *Run) Finish() {
 	for _, c := range r.coroutines.alive {
 		c.stop()
 	}
-	clear(r.chunks)
 	if r.Kept != nil {
 		r.Kept.Reset()
 	}
-	*r = Run{Kept: r.Kept, chunks: r.chunks, build: r.build[:0]}
+	r.Main.forget()
+	r.memory.reset()
+	*r = Run{Kept: r.Kept, Main: r.Main, build: r.build[:0], memory: r.memory}
 	if cap(r.build) > maxKeptBuild {
 		r.build = nil
 	}
 }
 
-// String names the run for gopher-lua, which takes it for a value.
-func (r *Run) String() string { return "run" }
+// GoFunction is a function that scripts call. It returns the number of its results, which are the last values of the
+// thread's stack.
+type GoFunction func(L *Thread) int
 
-// Type makes the run a value, so that it can be the metatable.
-func (r *Run) Type() lua.LValueType { return lua.LTUserData }
+// Function is a function of a script or of a library.
+type Function struct {
+	proto *proto // nil of a Go function
+	boxes []*value.Value
+	code  GoFunction
+}
 
-// Of returns the run that executes.
-func Of(L *lua.LState) *Run { return L.G.Registry.Metatable.(*Run) }
+// OfFunction is a function as a value.
+func OfFunction(f *Function) value.Value {
+	return value.Reference(value.FunctionKind, unsafe.Pointer(f))
+}
+
+// AsFunction is the function that a value is, or nil.
+func AsFunction(v value.Value) *Function {
+	if v.Kind() == value.FunctionKind {
+		return (*Function)(v.Object())
+	}
+	return nil
+}
+
+// IsGo reports whether a function is of a library.
+func (f *Function) IsGo() bool { return f.proto == nil }
+
+// NewFunction is a Go function as a value.
+func NewFunction(code GoFunction) value.Value { return OfFunction(&Function{code: code}) }
+
+// proto is a function's text, compiled.
+type proto struct {
+	chunk      *syntax.Chunk
+	parameters []*syntax.Local
+	isVariadic bool
+	arg        *syntax.Local
+	usesDots   bool
+	slots      int
+	body       []exec
+	entry      syntax.Charge
+	captures   []capture
+}
+
+// capture says where a function that is made finds a local of those around it.
+type capture struct {
+	isOuter bool // among those of the function around it
+	at      int
+}

@@ -2,22 +2,23 @@ package library
 
 import (
 	"math"
-
-	lua "github.com/yuin/gopher-lua"
+	"strconv"
+	"unsafe"
 
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
 // jsonNull is cjson.null.
-var jsonNull = &lua.LUserData{Metatable: interpreter.BasicMeta}
+var jsonNull = value.Reference(value.UserdataKind, unsafe.Pointer(new(uint64)))
 
-var jsonConstants = map[string]lua.LValue{"null": jsonNull, "_NAME": lua.LString("cjson"), "_VERSION": lua.LString("2.1.0")}
+var jsonConstants = map[string]value.Value{"null": jsonNull, "_NAME": value.String("cjson"), "_VERSION": value.String("2.1.0")}
 
-var jsonFunctions = map[string]lua.LGFunction{
+var jsonFunctions = map[string]interpreter.GoFunction{
 	"encode":                  jsonEncode,
 	"decode":                  jsonDecode,
-	"new":                     func(L *lua.LState) int { L.Push(interpreter.Builtins["(cjson)"]); return 1 },
+	"new":                     func(L *interpreter.Thread) int { L.Push(interpreter.Builtins["(cjson)"]); return 1 },
 	"encode_max_depth":        jsonNumber(func(o *jsonOptions) *int { return &o.encodeDepth }, 1, math.MaxInt32),
 	"decode_max_depth":        jsonNumber(func(o *jsonOptions) *int { return &o.decodeDepth }, 1, math.MaxInt32),
 	"encode_number_precision": jsonNumber(func(o *jsonOptions) *int { return &o.precision }, 1, 14),
@@ -38,111 +39,109 @@ type jsonOptions struct {
 
 var defaultJSON = jsonOptions{encodeDepth: 1000, decodeDepth: 1000, precision: 14, sparseRatio: 2, sparseSafe: 10, decodeInvalid: true, keepBuffer: true}
 
-func jsonSetting(L *lua.LState, i int, setting *int, least, most int) {
-	r := interpreter.Of(L)
-	if interpreter.Absent(L, i) {
+func jsonSetting(L *interpreter.Thread, i int, setting *int, least, most int) {
+	if L.Absent(i) {
 		return
 	}
-	n := r.CheckInt(L, i)
+	n := L.CheckInt(i)
 	if n < least || n > most {
-		r.BadArgument(L, i, "expected integer between "+ctext.NumberText(float64(least))+" and "+ctext.NumberText(float64(most)))
+		L.BadArgument(i, "expected integer between "+ctext.NumberText(float64(least))+" and "+ctext.NumberText(float64(most)))
 	}
 	*setting = n
 }
 
-func jsonNumber(setting func(o *jsonOptions) *int, least, most int) lua.LGFunction {
-	return func(L *lua.LState) int {
-		value := setting(&keptBy(interpreter.Of(L)).json)
+func jsonNumber(setting func(o *jsonOptions) *int, least, most int) interpreter.GoFunction {
+	return func(L *interpreter.Thread) int {
+		value := setting(&keptBy(L.Run()).json)
 		jsonSetting(L, 1, value, least, most)
-		return interpreter.PushInt(L, *value)
+		return L.PushInt(*value)
 	}
 }
 
-func jsonFlag(L *lua.LState, i int, setting *bool) {
-	if interpreter.Absent(L, i) {
+func jsonFlag(L *interpreter.Thread, i int, setting *bool) {
+	if L.Absent(i) {
 		return
 	}
-	switch v := L.Get(i).(type) {
-	case lua.LBool:
-		*setting = bool(v)
-	case lua.LString:
-		if v != "on" && v != "off" && v != "null" {
-			interpreter.Of(L).BadArgument(L, i, "invalid option '"+string(v)+"'")
+	switch v := L.Get(i); v.Kind() {
+	case value.BoolKind:
+		*setting = v.IsTrue()
+	case value.StringKind:
+		text := v.Text()
+		if text != "on" && text != "off" && text != "null" {
+			L.BadArgument(i, "invalid option '"+text+"'")
 		}
-		*setting = v == "on"
+		*setting = text == "on"
 	default:
-		interpreter.Of(L).BadType(L, i, "string")
+		L.BadType(i, "string")
 	}
 }
 
-func jsonBool(setting func(o *jsonOptions) *bool) lua.LGFunction {
-	return func(L *lua.LState) int {
-		value := setting(&keptBy(interpreter.Of(L)).json)
+func jsonBool(setting func(o *jsonOptions) *bool) interpreter.GoFunction {
+	return func(L *interpreter.Thread) int {
+		value := setting(&keptBy(L.Run()).json)
 		jsonFlag(L, 1, value)
-		return interpreter.PushBool(L, *value)
+		return L.PushBool(*value)
 	}
 }
 
-func jsonSparse(L *lua.LState) int {
-	o := &keptBy(interpreter.Of(L)).json
+func jsonSparse(L *interpreter.Thread) int {
+	o := &keptBy(L.Run()).json
 	jsonFlag(L, 1, &o.sparseConvert)
 	jsonSetting(L, 2, &o.sparseRatio, 0, math.MaxInt32)
 	jsonSetting(L, 3, &o.sparseSafe, 0, math.MaxInt32)
-	return interpreter.PushBool(L, o.sparseConvert) + interpreter.PushInt(L, o.sparseRatio) + interpreter.PushInt(L, o.sparseSafe)
+	return L.PushBool(o.sparseConvert) + L.PushInt(o.sparseRatio) + L.PushInt(o.sparseSafe)
 }
 
 // jsonEncoder writes JSON as cjson does.
 type jsonEncoder struct {
-	L       *lua.LState
-	r       *interpreter.Run
+	L       *interpreter.Thread
 	options *jsonOptions
 	out     []byte
 }
 
-func jsonEncode(L *lua.LState) int {
-	r := interpreter.Of(L)
-	if L.GetTop() != 1 {
-		r.BadArgument(L, 1, "expected 1 argument")
+func jsonEncode(L *interpreter.Thread) int {
+	if L.Top() != 1 {
+		L.BadArgument(1, "expected 1 argument")
 	}
-	e := jsonEncoder{L: L, r: r, options: &keptBy(r).json}
+	e := jsonEncoder{L: L, options: &keptBy(L.Run()).json}
 	e.value(L.Get(1), 0)
-	r.ChargeBytes(L, len(e.out))
-	return interpreter.PushString(L, string(e.out))
+	L.ChargeBytes(len(e.out))
+	return L.PushText(e.out)
 }
 
-func (e *jsonEncoder) fail(v lua.LValue, reason string) {
-	e.r.Fail(e.L, "Cannot serialise %s: %s", interpreter.TypeName(v), reason)
+func (e *jsonEncoder) fail(v value.Value, reason string) {
+	e.L.Fail("Cannot serialise %s: %s", v.Kind().String(), reason)
 }
 
-func (e *jsonEncoder) value(v lua.LValue, depth int) {
-	e.r.Charge(e.L, 2)
-	switch v := v.(type) {
-	case lua.LString:
-		e.text(string(v))
-	case lua.LNumber:
+func (e *jsonEncoder) value(v value.Value, depth int) {
+	e.L.Charge(2)
+	switch v.Kind() {
+	case value.StringKind:
+		e.text(v.Text())
+	case value.NumberKind:
 		e.number(v)
-	case lua.LBool:
-		e.out = append(e.out, v.String()...)
-	case *lua.LTable:
-		e.table(v, depth+1)
+	case value.BoolKind:
+		e.out = strconv.AppendBool(e.out, v.IsTrue())
+	case value.TableKind:
+		e.table(v.Table(), depth+1)
 	default:
-		if v != lua.LNil && v != jsonNull {
+		if !v.IsNil() && v != jsonNull {
 			e.fail(v, "type not supported")
 		}
 		e.out = append(e.out, "null"...)
 	}
 }
 
-func (e *jsonEncoder) number(v lua.LNumber) {
-	if x := float64(v); (math.IsInf(x, 0) || math.IsNaN(x)) && !e.options.encodeInvalid {
+func (e *jsonEncoder) number(v value.Value) {
+	if x := v.Float(); (math.IsInf(x, 0) || math.IsNaN(x)) && !e.options.encodeInvalid {
 		e.fail(v, "must not be NaN or Inf")
 	}
-	e.out = ctext.AppendNumber(e.out, float64(v), e.options.precision)
+	e.out = ctext.AppendNumber(e.out, v.Float(), e.options.precision)
 }
 
 func (e *jsonEncoder) text(s string) {
 	const digits = "0123456789abcdef"
-	e.r.ChargeBytes(e.L, len(s)*4)
+	e.L.ChargeBytes(len(s) * 4)
 	e.out = append(e.out, '"')
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -167,18 +166,18 @@ func (e *jsonEncoder) text(s string) {
 	e.out = append(e.out, '"')
 }
 
-func (e *jsonEncoder) table(t *lua.LTable, depth int) {
+func (e *jsonEncoder) table(t *value.Table, depth int) {
 	if depth > e.options.encodeDepth {
-		e.r.Fail(e.L, "Cannot serialise, excessive nesting (%d)", depth)
+		e.L.Fail("Cannot serialise, excessive nesting (%d)", depth)
 	}
-	keys := e.r.PairsOf(e.L, t)
+	keys := e.L.PairsOf(t)
 	if most, is := arrayLength(keys); is && most > 0 && e.dense(t, most, len(keys)) {
 		e.out = append(e.out, '[')
 		for i := 1; i <= most; i++ {
 			if i > 1 {
 				e.out = append(e.out, ',')
 			}
-			e.value(t.RawGet(interpreter.NumberValue(float64(i))), depth)
+			e.value(t.Get(value.Int(i)), depth)
 		}
 		e.out = append(e.out, ']')
 		return
@@ -188,10 +187,10 @@ func (e *jsonEncoder) table(t *lua.LTable, depth int) {
 		if i > 0 {
 			e.out = append(e.out, ',')
 		}
-		switch key := key.(type) {
-		case lua.LString:
-			e.text(string(key))
-		case lua.LNumber:
+		switch key.Kind() {
+		case value.StringKind:
+			e.text(key.Text())
+		case value.NumberKind:
 			e.out = append(e.out, '"')
 			e.number(key)
 			e.out = append(e.out, '"')
@@ -199,17 +198,17 @@ func (e *jsonEncoder) table(t *lua.LTable, depth int) {
 			e.fail(key, "table key must be a number or string")
 		}
 		e.out = append(e.out, ':')
-		e.value(t.RawGet(key), depth)
+		e.value(t.Get(key), depth)
 	}
 	e.out = append(e.out, '}')
 }
 
 // dense reports whether a table with whole numbers as keys becomes an array.
-func (e *jsonEncoder) dense(t *lua.LTable, most, items int) bool {
+func (e *jsonEncoder) dense(t *value.Table, most, items int) bool {
 	o := e.options
 	if o.sparseRatio > 0 && most > items*o.sparseRatio && most > o.sparseSafe {
 		if !o.sparseConvert {
-			e.fail(t, "excessively sparse array")
+			e.fail(value.OfTable(t), "excessively sparse array")
 		}
 		return false
 	}

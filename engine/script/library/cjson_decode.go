@@ -5,16 +5,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
 // jsonDecoder reads JSON as cjson does, with its messages.
 type jsonDecoder struct {
-	L       *lua.LState
-	r       *interpreter.Run
+	L       *interpreter.Thread
 	options *jsonOptions
 	text    string
 	at      int
@@ -26,42 +24,41 @@ type jsonDecoder struct {
 type jsonToken struct {
 	kind  string
 	at    int
-	value lua.LValue
+	value value.Value
 }
 
 const jsonError = "T_ERROR"
 
-func jsonDecode(L *lua.LState) int {
-	r := interpreter.Of(L)
-	if L.GetTop() != 1 {
-		r.BadArgument(L, 1, "expected 1 argument")
+func jsonDecode(L *interpreter.Thread) int {
+	if L.Top() != 1 {
+		L.BadArgument(1, "expected 1 argument")
 	}
-	text := r.CheckString(L, 1)
+	text := L.CheckString(1)
 	if len(text) >= 2 && (text[0] == 0 || text[1] == 0) {
-		r.Fail(L, "JSON parser does not support UTF-16 or UTF-32")
+		L.Fail("JSON parser does not support UTF-16 or UTF-32")
 	}
-	r.ChargeBytes(L, len(text)*4)
-	d := jsonDecoder{L: L, r: r, options: &keptBy(r).json, text: text}
+	L.ChargeBytes(len(text) * 4)
+	d := jsonDecoder{L: L, options: &keptBy(L.Run()).json, text: text}
 	d.next()
-	value := d.value()
+	v := d.value()
 	d.next()
 	if d.token.kind != "T_END" {
 		d.expected("the end")
 	}
-	L.Push(value)
+	L.Push(v)
 	return 1
 }
 
 func (d *jsonDecoder) expected(what string) {
 	found := d.token.kind
 	if found == jsonError {
-		found = string(d.token.value.(lua.LString))
+		found = d.token.value.Text()
 	}
-	d.r.Fail(d.L, "Expected %s but found %s at character %d", what, found, d.token.at+1)
+	d.L.Fail("Expected %s but found %s at character %d", what, found, d.token.at+1)
 }
 
-func (d *jsonDecoder) value() lua.LValue {
-	d.r.Charge(d.L, 3)
+func (d *jsonDecoder) value() value.Value {
+	d.L.Charge(3)
 	switch d.token.kind {
 	case "T_STRING", "T_NUMBER", "T_BOOLEAN", "T_NULL":
 		return d.token.value
@@ -71,23 +68,23 @@ func (d *jsonDecoder) value() lua.LValue {
 		return d.array()
 	}
 	d.expected("value")
-	return nil
+	return value.Nil
 }
 
 func (d *jsonDecoder) descend() {
 	if d.depth++; d.depth > d.options.decodeDepth {
-		d.r.Fail(d.L, "Found too many nested data structures (%d)", d.depth)
+		d.L.Fail("Found too many nested data structures (%d)", d.depth)
 	}
 }
 
-func (d *jsonDecoder) object() lua.LValue {
+func (d *jsonDecoder) object() value.Value {
 	d.descend()
-	d.r.Charge(d.L, 60)
-	t := &lua.LTable{Metatable: lua.LNil}
+	d.L.Charge(60)
+	t := d.L.NewTable(0, 0)
 	d.next()
 	if d.token.kind == "T_OBJ_END" {
 		d.depth--
-		return t
+		return value.OfTable(t)
 	}
 	for {
 		if d.token.kind != "T_STRING" {
@@ -99,12 +96,12 @@ func (d *jsonDecoder) object() lua.LValue {
 			d.expected("colon")
 		}
 		d.next()
-		d.r.Set(d.L, t, key, d.value())
+		d.L.Set(t, key, d.value())
 		d.next()
 		switch d.token.kind {
 		case "T_OBJ_END":
 			d.depth--
-			return t
+			return value.OfTable(t)
 		case "T_COMMA":
 		default:
 			d.expected("comma or object end")
@@ -113,22 +110,22 @@ func (d *jsonDecoder) object() lua.LValue {
 	}
 }
 
-func (d *jsonDecoder) array() lua.LValue {
+func (d *jsonDecoder) array() value.Value {
 	d.descend()
-	d.r.Charge(d.L, 15)
-	t := &lua.LTable{Metatable: lua.LNil}
+	d.L.Charge(15)
+	t := d.L.NewTable(0, 0)
 	d.next()
 	if d.token.kind == "T_ARR_END" {
 		d.depth--
-		return t
+		return value.OfTable(t)
 	}
 	for i := 1; ; i++ {
-		t.RawSetInt(i, d.value())
+		t.SetInt(i, d.value())
 		d.next()
 		switch d.token.kind {
 		case "T_ARR_END":
 			d.depth--
-			return t
+			return value.OfTable(t)
 		case "T_COMMA":
 		default:
 			d.expected("comma or array end")
@@ -141,8 +138,8 @@ var jsonMarks = map[byte]string{'{': "T_OBJ_BEGIN", '}': "T_OBJ_END", '[': "T_AR
 
 var jsonWords = []struct {
 	text, kind string
-	value      lua.LValue
-}{{"true", "T_BOOLEAN", lua.LTrue}, {"false", "T_BOOLEAN", lua.LFalse}, {"null", "T_NULL", jsonNull}}
+	value      value.Value
+}{{"true", "T_BOOLEAN", value.True}, {"false", "T_BOOLEAN", value.False}, {"null", "T_NULL", jsonNull}}
 
 // next reads a token.
 func (d *jsonDecoder) next() {
@@ -186,7 +183,7 @@ func (d *jsonDecoder) next() {
 }
 
 func (d *jsonDecoder) fault(problem string) {
-	d.token.kind, d.token.value = jsonError, lua.LString(problem)
+	d.token.kind, d.token.value = jsonError, value.String(problem)
 }
 
 // isInvalidNumber reports whether a text begins with a number that JSON does not have: +1, 0x1, 01, inf, nan.
@@ -227,13 +224,13 @@ func (d *jsonDecoder) number(rest string) {
 	}
 	x, ok := 0.0, false
 	if end >= 0 {
-		x, ok = d.r.ParseNumber(d.L, rest[:sign+end])
+		x, ok = d.L.ParseNumber(rest[:sign+end])
 	}
 	if !ok {
 		d.fault("invalid number")
 		return
 	}
-	d.token.kind, d.token.value = "T_NUMBER", interpreter.NumberValue(x)
+	d.token.kind, d.token.value = "T_NUMBER", value.Number(x)
 	d.at += sign + end
 }
 
@@ -245,7 +242,7 @@ func (d *jsonDecoder) quoted() {
 	for i := d.at + 1; i < len(d.text) && d.text[i] != 0; i++ {
 		c := d.text[i]
 		if c == '"' {
-			d.token.kind, d.token.value = "T_STRING", lua.LString(out)
+			d.token.kind, d.token.value = "T_STRING", value.String(string(out))
 			d.at = i + 1
 			return
 		}

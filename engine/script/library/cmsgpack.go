@@ -4,24 +4,22 @@ import (
 	"encoding/binary"
 	"math"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
-var packConstants = map[string]lua.LValue{"_NAME": lua.LString("cmsgpack"), "_VERSION": lua.LString("lua-cmsgpack 0.4.0"),
-	"_COPYRIGHT": lua.LString("Copyright (C) 2012, Redis Ltd."), "_DESCRIPTION": lua.LString("MessagePack C implementation for Lua")}
+var packConstants = map[string]value.Value{"_NAME": value.String("cmsgpack"), "_VERSION": value.String("lua-cmsgpack 0.4.0"),
+	"_COPYRIGHT": value.String("Copyright (C) 2012, Redis Ltd."), "_DESCRIPTION": value.String("MessagePack C implementation for Lua")}
 
-var packFunctions = map[string]lua.LGFunction{
+var packFunctions = map[string]interpreter.GoFunction{
 	"pack":   packValues,
-	"unpack": func(L *lua.LState) int { return unpackValues(L, -1, 0) },
-	"unpack_one": func(L *lua.LState) int {
-		return unpackValues(L, 1, interpreter.Of(L).OptInt(L, 2, 0))
+	"unpack": func(L *interpreter.Thread) int { return unpackValues(L, -1, 0) },
+	"unpack_one": func(L *interpreter.Thread) int {
+		return unpackValues(L, 1, L.OptInt(2, 0))
 	},
-	"unpack_limit": func(L *lua.LState) int {
-		r := interpreter.Of(L)
-		return unpackValues(L, r.CheckInt(L, 2), r.OptInt(L, 3, 0))
+	"unpack_limit": func(L *interpreter.Thread) int {
+		return unpackValues(L, L.CheckInt(2), L.OptInt(3, 0))
 	},
 }
 
@@ -31,34 +29,34 @@ const maxPackDepth = 16
 // maxUnpackDepth is the deepest level that unpack reads.
 const maxUnpackDepth = 200
 
-func packValues(L *lua.LState) int {
-	r := interpreter.Of(L)
-	if L.GetTop() == 0 {
-		r.BadArgument(L, 0, "MessagePack pack needs input.")
+func packValues(L *interpreter.Thread) int {
+	if L.Top() == 0 {
+		L.BadArgument(0, "MessagePack pack needs input.")
 	}
 	var out []byte
-	for i := 1; i <= L.GetTop(); i++ {
-		out = pack(r, L, out, L.Get(i), 0)
+	for i := 1; i <= L.Top(); i++ {
+		out = pack(L, out, L.Get(i), 0)
 	}
-	return interpreter.PushString(L, string(out))
+	return L.PushText(out)
 }
 
-func pack(r *interpreter.Run, L *lua.LState, out []byte, v lua.LValue, depth int) []byte {
-	r.Charge(L, 2)
-	switch v := v.(type) {
-	case lua.LString:
-		r.ChargeBytes(L, len(v))
-		return append(packHeader(out, len(v), 0xa0, 32, 0xd9), v...)
-	case lua.LBool:
-		if v {
+func pack(L *interpreter.Thread, out []byte, v value.Value, depth int) []byte {
+	L.Charge(2)
+	switch v.Kind() {
+	case value.StringKind:
+		text := v.Text()
+		L.ChargeBytes(len(text))
+		return append(packHeader(out, len(text), 0xa0, 32, 0xd9), text...)
+	case value.BoolKind:
+		if v.IsTrue() {
 			return append(out, 0xc3)
 		}
 		return append(out, 0xc2)
-	case lua.LNumber:
-		return packNumber(out, float64(v))
-	case *lua.LTable:
+	case value.NumberKind:
+		return packNumber(out, v.Float())
+	case value.TableKind:
 		if depth < maxPackDepth {
-			return packTable(r, L, out, v, depth)
+			return packTable(L, out, v.Table(), depth)
 		}
 	}
 	return append(out, 0xc0)
@@ -113,28 +111,31 @@ func packNumber(out []byte, x float64) []byte {
 	return binary.BigEndian.AppendUint64(append(out, 0xd3), uint64(n))
 }
 
-func packTable(r *interpreter.Run, L *lua.LState, out []byte, t *lua.LTable, depth int) []byte {
-	keys := r.PairsOf(L, t)
+func packTable(L *interpreter.Thread, out []byte, t *value.Table, depth int) []byte {
+	keys := L.PairsOf(t)
 	if most, is := arrayLength(keys); is && most == len(keys) {
 		out = packHeader(out, most, 0x90, 16, 0xdc)
 		for i := 1; i <= most; i++ {
-			out = pack(r, L, out, t.RawGet(interpreter.NumberValue(float64(i))), depth+1)
+			out = pack(L, out, t.Get(value.Int(i)), depth+1)
 		}
 		return out
 	}
 	out = packHeader(out, len(keys), 0x80, 16, 0xde)
 	for _, key := range keys {
-		out = pack(r, L, out, key, depth+1)
-		out = pack(r, L, out, t.RawGet(key), depth+1)
+		out = pack(L, out, key, depth+1)
+		out = pack(L, out, t.Get(key), depth+1)
 	}
 	return out
 }
 
 // arrayLength returns the largest of the keys, if all are whole numbers from 1.
-func arrayLength(keys []lua.LValue) (most int, is bool) {
+func arrayLength(keys []value.Value) (most int, is bool) {
 	for _, key := range keys {
-		n, is := key.(lua.LNumber)
-		if !is || n < 1 || float64(n) != math.Trunc(float64(n)) || n > 1<<31 {
+		n := 0.0
+		if key.IsNumber() {
+			n = key.Float()
+		}
+		if n < 1 || n != math.Trunc(n) || n > 1<<31 {
 			return 0, false
 		}
 		most = max(most, int(n))
@@ -144,27 +145,25 @@ func arrayLength(keys []lua.LValue) (most int, is bool) {
 
 // unpacker reads MessagePack.
 type unpacker struct {
-	L    *lua.LState
-	r    *interpreter.Run
+	L    *interpreter.Thread
 	data string
 }
 
-// unpackValues returns up to limit values from an offset, after the offset of the rest; or all, for a limit of -1.
-func unpackValues(L *lua.LState, limit, offset int) int {
-	r := interpreter.Of(L)
-	data := r.CheckString(L, 1)
+// unpackValues returns up to limit values from an offset, behind the offset of the rest; or all, for a limit of -1.
+func unpackValues(L *interpreter.Thread, limit, offset int) int {
+	data := L.CheckString(1)
 	switch {
 	case offset < 0 || limit < -1:
-		r.Fail(L, "Invalid request to unpack with offset of %d and limit of %d.", offset, limit)
+		L.Fail("Invalid request to unpack with offset of %d and limit of %d.", offset, limit)
 	case offset > len(data):
-		r.Fail(L, "Start offset %d greater than input length %d.", offset, len(data))
+		L.Fail("Start offset %d greater than input length %d.", offset, len(data))
 	}
-	u := unpacker{L, r, data[offset:]}
-	var results []lua.LValue
+	u := unpacker{L, data[offset:]}
+	var results []value.Value
 	for len(u.data) > 0 && (limit < 0 || len(results) < limit) {
 		results = append(results, u.value(0))
 		if len(results) > interpreter.MaxUnpacked {
-			r.Fail(L, "too many results to unpack")
+			L.Fail("too many results to unpack")
 		}
 	}
 	if limit >= 0 {
@@ -172,14 +171,14 @@ func unpackValues(L *lua.LState, limit, offset int) int {
 		if len(u.data) == 0 {
 			rest = -1
 		}
-		results = append([]lua.LValue{interpreter.NumberValue(float64(rest))}, results...)
+		results = append([]value.Value{value.Int(rest)}, results...)
 	}
-	return interpreter.PushAll(L, results)
+	return L.PushAll(results)
 }
 
 func (u *unpacker) take(n int) string {
 	if n < 0 || n > len(u.data) {
-		u.r.Fail(u.L, "Missing bytes in input.")
+		u.L.Fail("Missing bytes in input.")
 	}
 	taken := u.data[:n]
 	u.data = u.data[n:]
@@ -193,15 +192,15 @@ func (u *unpacker) unsigned(size int) (n uint64) {
 	return n
 }
 
-func (u *unpacker) value(depth int) lua.LValue {
-	u.r.Charge(u.L, 3)
+func (u *unpacker) value(depth int) value.Value {
+	u.L.Charge(3)
 	if depth > maxUnpackDepth {
 		u.bad()
 	}
 	c := u.take(1)[0]
 	switch {
 	case c < 0x80:
-		return interpreter.NumberValue(float64(c))
+		return value.Int(int(c))
 	case c < 0x90:
 		return u.mapping(int(c&15), depth)
 	case c < 0xa0:
@@ -209,59 +208,59 @@ func (u *unpacker) value(depth int) lua.LValue {
 	case c < 0xc0:
 		return u.text(int(c & 31))
 	case c >= 0xe0:
-		return lua.LNumber(int8(c))
+		return value.Int(int(int8(c)))
 	}
 	switch c {
 	case 0xc0:
-		return lua.LNil
+		return value.Nil
 	case 0xc2:
-		return lua.LFalse
+		return value.False
 	case 0xc3:
-		return lua.LTrue
+		return value.True
 	case 0xc4, 0xc5, 0xc6:
 		return u.text(int(u.unsigned(1 << (c - 0xc4))))
 	case 0xd9, 0xda, 0xdb:
 		return u.text(int(u.unsigned(1 << (c - 0xd9))))
 	case 0xca:
-		return lua.LNumber(math.Float32frombits(uint32(u.unsigned(4))))
+		return value.Number(float64(math.Float32frombits(uint32(u.unsigned(4)))))
 	case 0xcb:
-		return lua.LNumber(math.Float64frombits(u.unsigned(8)))
+		return value.Number(math.Float64frombits(u.unsigned(8)))
 	case 0xcc, 0xcd, 0xce, 0xcf:
-		return interpreter.NumberValue(float64(u.unsigned(1 << (c - 0xcc))))
+		return value.Number(float64(u.unsigned(1 << (c - 0xcc))))
 	case 0xd0, 0xd1, 0xd2, 0xd3:
 		size := uint(1) << (c - 0xd0)
-		return interpreter.NumberValue(float64(int64(u.unsigned(int(size))<<(64-8*size)) >> (64 - 8*size)))
+		return value.Number(float64(int64(u.unsigned(int(size))<<(64-8*size)) >> (64 - 8*size)))
 	case 0xdc, 0xdd:
 		return u.array(int(u.unsigned(2<<(c-0xdc))), depth)
 	case 0xde, 0xdf:
 		return u.mapping(int(u.unsigned(2<<(c-0xde))), depth)
 	}
 	u.bad()
-	return nil
+	return value.Nil
 }
 
-func (u *unpacker) bad() { u.r.Fail(u.L, "Bad data format in input.") }
+func (u *unpacker) bad() { u.L.Fail("Bad data format in input.") }
 
-func (u *unpacker) text(n int) lua.LValue {
+func (u *unpacker) text(n int) value.Value {
 	text := u.take(n)
-	u.r.ChargeBytes(u.L, n)
-	return lua.LString(text)
+	u.L.ChargeBytes(n)
+	return value.String(text)
 }
 
-func (u *unpacker) array(n, depth int) lua.LValue {
-	t := &lua.LTable{Metatable: lua.LNil}
+func (u *unpacker) array(n, depth int) value.Value {
+	t := u.L.NewTable(0, 0)
 	for i := 1; i <= n; i++ {
-		u.r.Set(u.L, t, interpreter.NumberValue(float64(i)), u.value(depth+1))
+		u.L.Set(t, value.Int(i), u.value(depth+1))
 	}
-	return t
+	return value.OfTable(t)
 }
 
-func (u *unpacker) mapping(n, depth int) lua.LValue {
-	t := &lua.LTable{Metatable: lua.LNil}
+func (u *unpacker) mapping(n, depth int) value.Value {
+	t := u.L.NewTable(0, 0)
 	for range n {
-		u.r.Charge(u.L, 10)
+		u.L.Charge(10)
 		key := u.value(depth + 1)
-		u.r.Set(u.L, t, key, u.value(depth+1))
+		u.L.Set(t, key, u.value(depth+1))
 	}
-	return t
+	return value.OfTable(t)
 }

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
 )
@@ -19,10 +17,9 @@ type directive struct {
 }
 
 // stringFormat is string.format, with the rules of C's printf.
-func stringFormat(L *lua.LState) int {
-	r := interpreter.Of(L)
-	format := r.CheckString(L, 1)
-	r.ChargeBytes(L, len(format)*4)
+func stringFormat(L *interpreter.Thread) int {
+	format := L.CheckString(1)
+	L.ChargeBytes(len(format) * 4)
 	var out []byte
 	arg := 1
 	for i := 0; i < len(format); i++ {
@@ -36,24 +33,24 @@ func stringFormat(L *lua.LState) int {
 			continue
 		}
 		arg++
-		if arg > L.GetTop() {
-			r.BadArgument(L, arg, "no value")
+		if arg > L.Top() {
+			L.BadArgument(arg, "no value")
 		}
-		d, next := readDirective(r, L, format, i)
+		d, next := readDirective(L, format, i)
 		i = next
 		conversion := byte(0)
 		if i < len(format) {
 			conversion = format[i]
 		}
 		before := len(out)
-		out = d.convert(r, L, out, conversion, arg)
-		r.Charge(L, 8+(len(out)-before)/interpreter.BytesPerStep)
+		out = d.convert(L, out, conversion, arg)
+		L.Charge(8 + (len(out)-before)/interpreter.BytesPerStep)
 	}
-	return interpreter.PushString(L, string(out))
+	return L.PushText(out)
 }
 
 // readDirective reads flags, width and precision.
-func readDirective(r *interpreter.Run, L *lua.LState, format string, i int) (d directive, next int) {
+func readDirective(L *interpreter.Thread, format string, i int) (d directive, next int) {
 	start := i
 	for ; i < len(format) && strings.IndexByte("-+ #0", format[i]) >= 0; i++ {
 		switch format[i] {
@@ -70,7 +67,7 @@ func readDirective(r *interpreter.Run, L *lua.LState, format string, i int) (d d
 		}
 	}
 	if i-start >= 6 {
-		r.Fail(L, "invalid format (repeated flags)")
+		L.Fail("invalid format (repeated flags)")
 	}
 	digits := func() (n int) {
 		for end := i + 2; i < end && i < len(format) && ctext.IsDigit(format[i]); i++ {
@@ -84,45 +81,45 @@ func readDirective(r *interpreter.Run, L *lua.LState, format string, i int) (d d
 		d.precision = digits()
 	}
 	if i < len(format) && ctext.IsDigit(format[i]) {
-		r.Fail(L, "invalid format (width or precision too long)")
+		L.Fail("invalid format (width or precision too long)")
 	}
 	return d, i
 }
 
 // convert appends an argument as the conversion wants it.
-func (d directive) convert(r *interpreter.Run, L *lua.LState, out []byte, conversion byte, arg int) []byte {
+func (d directive) convert(L *interpreter.Thread, out []byte, conversion byte, arg int) []byte {
 	switch conversion {
 	case 'c':
 		d.zero = false
-		text := d.pad(nil, "", []byte{byte(r.CheckInt(L, arg))})
+		text := d.pad(nil, "", []byte{byte(L.CheckInt(arg))})
 		if end := bytes.IndexByte(text, 0); end >= 0 { // as a string of C ends
 			text = text[:end]
 		}
 		return append(out, text...)
 	case 'd', 'i':
-		n := ctext.ToInt64(r.CheckNumber(L, arg))
+		n := ctext.ToInt64(L.CheckNumber(arg))
 		magnitude := uint64(n)
 		if n < 0 {
 			magnitude = -magnitude
 		}
 		return d.integer(out, d.sign(n < 0), strconv.FormatUint(magnitude, 10))
 	case 'o', 'u', 'x', 'X':
-		return d.unsigned(out, ctext.ToUint64(r.CheckNumber(L, arg)), conversion)
+		return d.unsigned(out, ctext.ToUint64(L.CheckNumber(arg)), conversion)
 	case 'e', 'E', 'f', 'g', 'G':
-		x := r.CheckNumber(L, arg)
-		r.Charge(L, ctext.WritePrice(x, d.precision, conversion))
+		x := L.CheckNumber(arg)
+		L.Charge(ctext.WritePrice(x, d.precision, conversion))
 		return d.float(out, x, conversion)
 	case 'q':
-		s := r.CheckString(L, arg)
-		r.ChargeBytes(L, len(s)*8)
+		s := L.CheckString(arg)
+		L.ChargeBytes(len(s) * 8)
 		return quote(out, s)
 	case 's':
-		s := r.CheckString(L, arg)
+		s := L.CheckString(arg)
 		if d.precision < 0 && len(s) >= 100 {
-			r.ChargeBytes(L, len(s))
+			L.ChargeBytes(len(s))
 			return append(out, s...)
 		}
-		r.ChargeBytes(L, len(s)/2)
+		L.ChargeBytes(len(s) / 2)
 		if end := strings.IndexByte(s, 0); end >= 0 {
 			s = s[:end]
 		}
@@ -136,7 +133,7 @@ func (d directive) convert(r *interpreter.Run, L *lua.LState, out []byte, conver
 	if conversion != 0 {
 		shown = string([]byte{conversion})
 	}
-	r.Fail(L, "invalid option '%%%s' to 'format'", shown)
+	L.Fail("invalid option '%%%s' to 'format'", shown)
 	return nil
 }
 

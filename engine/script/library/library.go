@@ -1,5 +1,5 @@
-// Package library has the functions that scripts find in tables of the globals, except for the functions of the
-// language itself and of Redis: string, table, math, bit, struct, cjson and cmsgpack.
+// Package library has the functions that scripts find in tables of the globals, but for those of the language itself and of Redis:
+// string, table, math, bit, struct, cjson and cmsgpack.
 package library
 
 import "github.com/stintdb/stint/engine/script/interpreter"

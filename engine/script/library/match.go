@@ -3,10 +3,9 @@ package library
 import (
 	"strings"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
 // capturePrice is the price in steps of a part of a text that a pattern matched.
@@ -15,8 +14,7 @@ const capturePrice = 4
 // matcher matches the patterns of Lua 5.1 by backtracking. Every look at a byte counts, so that no pattern takes longer
 // than the budget allows.
 type matcher struct {
-	L             *lua.LState
-	r             *interpreter.Run
+	L             *interpreter.Thread
 	text, pattern string
 	captures      []capture
 	depth         int
@@ -42,12 +40,12 @@ func (m *matcher) matchAt(at int) (end int, ok bool) {
 
 func (m *matcher) count() {
 	if m.work++; m.work >= 8*workPerStep {
-		m.r.Charge(m.L, m.work/workPerStep)
+		m.L.Charge(m.work / workPerStep)
 		m.work = 0
 	}
 }
 
-func (m *matcher) fail(text string) { m.r.Fail(m.L, "%s", text) }
+func (m *matcher) fail(text string) { m.L.Fail("%s", text) }
 
 // match matches the pattern from p on with the text from s on, and returns the end of the match.
 func (m *matcher) match(s, p int) (end int, ok bool) {
@@ -111,8 +109,8 @@ func (m *matcher) sign(p int) byte {
 	return 0
 }
 
-// repeated matches the class from p to end as often as the sign after it says, and then the rest of the pattern. With
-// '?' it matches the class once.
+// repeated matches the class from p to end as often as the sign behind it says, and then the rest of the pattern. With '?'
+// it matches the class once.
 func (m *matcher) repeated(s, p, end int, sign byte) (int, bool) {
 	switch sign {
 	case '*':
@@ -231,27 +229,27 @@ func (m *matcher) back(s, digit int) (int, bool) {
 	if c.length < 0 {
 		return 0, false
 	}
-	m.r.ChargeBytes(m.L, c.length)
+	m.L.ChargeBytes(c.length)
 	text := m.text[c.start : c.start+c.length]
 	return s + len(text), strings.HasPrefix(m.text[s:], text)
 }
 
 // capture returns a part of the match; the first is the whole match when the pattern has no captures.
-func (m *matcher) capture(n, start, end int) lua.LValue {
+func (m *matcher) capture(n, start, end int) value.Value {
 	if n >= len(m.captures) {
 		if n != 0 {
 			m.fail("invalid capture index")
 		}
-		return lua.LString(m.text[start:end])
+		return value.String(m.text[start:end])
 	}
 	c := m.captures[n]
 	switch c.length {
 	case positionCapture:
-		return interpreter.NumberValue(float64(c.start + 1))
+		return value.Int(c.start + 1)
 	case openCapture:
 		m.fail("unfinished capture")
 	}
-	return lua.LString(m.text[c.start : c.start+c.length])
+	return value.String(m.text[c.start : c.start+c.length])
 }
 
 // pushCaptures pushes all captures, or the whole match if there are none and start is not -1.
@@ -260,7 +258,7 @@ func (m *matcher) pushCaptures(start, end int) int {
 	if n == 0 && start >= 0 {
 		n = 1
 	}
-	m.r.Charge(m.L, n*capturePrice)
+	m.L.Charge(n * capturePrice)
 	for i := range n {
 		m.L.Push(m.capture(i, start, end))
 	}

@@ -3,28 +3,27 @@ package library
 import (
 	"strings"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
-var stringFunctions = map[string]lua.LGFunction{
+var stringFunctions = map[string]interpreter.GoFunction{
 	"byte":    stringByte,
 	"char":    stringChar,
 	"dump":    stringDump,
-	"find":    func(L *lua.LState) int { return find(L, true) },
+	"find":    func(L *interpreter.Thread) int { return find(L, true) },
 	"format":  stringFormat,
 	"gfind":   gmatch,
 	"gmatch":  gmatch,
 	"gsub":    gsub,
-	"len":     func(L *lua.LState) int { return interpreter.PushInt(L, len(interpreter.Of(L).CheckString(L, 1))) },
-	"lower":   func(L *lua.LState) int { return mapBytes(L, 'A', 'Z') },
-	"match":   func(L *lua.LState) int { return find(L, false) },
+	"len":     func(L *interpreter.Thread) int { return L.PushInt(len(L.CheckString(1))) },
+	"lower":   func(L *interpreter.Thread) int { return mapBytes(L, 'A', 'Z') },
+	"match":   func(L *interpreter.Thread) int { return find(L, false) },
 	"rep":     stringRep,
 	"reverse": stringReverse,
 	"sub":     stringSub,
-	"upper":   func(L *lua.LState) int { return mapBytes(L, 'a', 'z') },
+	"upper":   func(L *interpreter.Thread) int { return mapBytes(L, 'a', 'z') },
 }
 
 // position makes an index that may count from the end one that counts from the start.
@@ -35,116 +34,109 @@ func position(i, length int) int {
 	return max(i, 0)
 }
 
-func stringByte(L *lua.LState) int {
-	r := interpreter.Of(L)
-	s := r.CheckString(L, 1)
-	from := position(r.OptLong(L, 2, 1), len(s))
-	to := position(r.OptLong(L, 3, from), len(s))
+func stringByte(L *interpreter.Thread) int {
+	s := L.CheckString(1)
+	from := position(L.OptLong(2, 1), len(s))
+	to := position(L.OptLong(3, from), len(s))
 	from, to = max(from, 1), min(to, len(s))
 	if from > to {
 		return 0
 	}
 	if to-from+1 > interpreter.MaxUnpacked {
-		r.Fail(L, "stack overflow (string slice too long)")
+		L.Fail("stack overflow (string slice too long)")
 	}
-	r.Charge(L, (to-from)/interpreter.SlotsPerStep)
+	L.Charge((to - from) / interpreter.SlotsPerStep)
 	for i := from; i <= to; i++ {
-		L.Push(interpreter.NumberValue(float64(s[i-1])))
+		L.Push(value.Int(int(s[i-1])))
 	}
 	return to - from + 1
 }
 
-func stringChar(L *lua.LState) int {
-	r := interpreter.Of(L)
-	text := make([]byte, L.GetTop())
+func stringChar(L *interpreter.Thread) int {
+	text := make([]byte, L.Top())
 	for i := range text {
-		c := r.CheckInt(L, i+1)
+		c := L.CheckInt(i + 1)
 		if c < 0 || c > 255 {
-			r.BadArgument(L, i+1, "invalid value")
+			L.BadArgument(i+1, "invalid value")
 		}
 		text[i] = byte(c)
 	}
-	r.ChargeBytes(L, len(text))
-	return interpreter.PushString(L, string(text))
+	L.ChargeBytes(len(text))
+	return L.PushText(text)
 }
 
-func stringDump(L *lua.LState) int {
-	interpreter.Of(L).CheckFunction(L, 1)
-	interpreter.Of(L).Fail(L, "unable to dump given function")
+func stringDump(L *interpreter.Thread) int {
+	L.CheckFunction(1)
+	L.Fail("unable to dump given function")
 	return 0
 }
 
-func mapBytes(L *lua.LState, first, last byte) int {
-	r := interpreter.Of(L)
-	s := r.CheckString(L, 1)
-	r.ChargeBytes(L, len(s)*4)
+func mapBytes(L *interpreter.Thread, first, last byte) int {
+	s := L.CheckString(1)
+	L.ChargeBytes(len(s) * 4)
 	text := []byte(s)
 	for i, c := range text {
 		if c >= first && c <= last {
 			text[i] = c ^ 0x20
 		}
 	}
-	return interpreter.PushString(L, string(text))
+	return L.PushText(text)
 }
 
-func stringRep(L *lua.LState) int {
-	r := interpreter.Of(L)
-	s, n := r.CheckString(L, 1), r.CheckInt(L, 2)
+func stringRep(L *interpreter.Thread) int {
+	s, n := L.CheckString(1), L.CheckInt(2)
 	if n <= 0 || s == "" {
-		return interpreter.PushString(L, "")
+		return L.PushString("")
 	}
 	if n > interpreter.Budget*interpreter.BytesPerStep/len(s) {
-		r.End(L, interpreter.BudgetError)
+		L.End(interpreter.BudgetError)
 	}
-	r.ChargeBytes(L, n*len(s))
-	return interpreter.PushString(L, strings.Repeat(s, n))
+	L.ChargeBytes(n * len(s))
+	return L.PushString(strings.Repeat(s, n))
 }
 
-func stringReverse(L *lua.LState) int {
-	r := interpreter.Of(L)
-	s := r.CheckString(L, 1)
-	r.ChargeBytes(L, len(s)*4)
+func stringReverse(L *interpreter.Thread) int {
+	s := L.CheckString(1)
+	L.ChargeBytes(len(s) * 4)
 	text := make([]byte, len(s))
 	for i := range len(s) {
 		text[len(s)-1-i] = s[i]
 	}
-	return interpreter.PushString(L, string(text))
+	return L.PushText(text)
 }
 
-func stringSub(L *lua.LState) int {
-	r := interpreter.Of(L)
-	s := r.CheckString(L, 1)
-	from := max(position(r.CheckLong(L, 2), len(s)), 1)
-	to := min(position(r.OptLong(L, 3, -1), len(s)), len(s))
+func stringSub(L *interpreter.Thread) int {
+	s := L.CheckString(1)
+	from := max(position(L.CheckLong(2), len(s)), 1)
+	to := min(position(L.OptLong(3, -1), len(s)), len(s))
 	if from > to {
-		return interpreter.PushString(L, "")
+		return L.PushString("")
 	}
-	return interpreter.PushString(L, s[from-1:to])
+	return L.PushString(s[from-1 : to])
 }
 
 // find is string.find and string.match.
-func find(L *lua.LState, wantsPlace bool) int {
-	r := interpreter.Of(L)
-	s, pattern := r.CheckString(L, 1), r.CheckString(L, 2)
-	start := position(r.OptLong(L, 3, 1), len(s)) - 1
+func find(L *interpreter.Thread, wantsPlace bool) int {
+	s, pattern := L.CheckString(1), L.CheckString(2)
+	start := position(L.OptLong(3, 1), len(s)) - 1
 	start = min(max(start, 0), len(s))
-	if wantsPlace && (lua.LVAsBool(L.Get(4)) || !strings.ContainsAny(pattern, "^$*+?.([%-")) {
-		r.ChargeBytes(L, (len(s)-start)*2)
+	if wantsPlace && (L.Get(4).IsTrue() || !strings.ContainsAny(pattern, "^$*+?.([%-")) {
+		L.ChargeBytes((len(s) - start) * 2)
 		at := strings.Index(s[start:], pattern)
 		if at < 0 {
-			L.Push(lua.LNil)
+			L.Push(value.Nil)
 			return 1
 		}
-		interpreter.PushInt(L, start+at+1)
-		return 1 + interpreter.PushInt(L, start+at+len(pattern))
+		L.PushInt(start + at + 1)
+		return 1 + L.PushInt(start+at+len(pattern))
 	}
 	anchored := strings.HasPrefix(pattern, "^")
-	m := matcher{L: L, r: r, text: s, pattern: strings.TrimPrefix(pattern, "^")}
+	m := matcher{L: L, text: s, pattern: strings.TrimPrefix(pattern, "^")}
 	for ; start <= len(s); start++ {
 		if end, ok := m.matchAt(start); ok {
 			if wantsPlace {
-				interpreter.PushInt(L, start+1)
-				interpreter.PushInt(L, end)
+				L.PushInt(start + 1)
+				L.PushInt(end)
 				return 2 + m.pushCaptures(-1, -1)
 			}
 			return m.pushCaptures(start, end)
@@ -153,17 +145,16 @@ func find(L *lua.LState, wantsPlace bool) int {
 			break
 		}
 	}
-	L.Push(lua.LNil)
+	L.Push(value.Nil)
 	return 1
 }
 
-func gmatch(L *lua.LState) int {
-	r := interpreter.Of(L)
-	s, pattern := r.CheckString(L, 1), r.CheckString(L, 2)
+func gmatch(L *interpreter.Thread) int {
+	s, pattern := L.CheckString(1), L.CheckString(2)
 	at := 0
-	r.Charge(L, 10)
-	L.Push(L.NewFunction(func(L *lua.LState) int {
-		m := matcher{L: L, r: interpreter.Of(L), text: s, pattern: pattern}
+	L.Charge(10)
+	L.Push(interpreter.NewFunction(func(L *interpreter.Thread) int {
+		m := matcher{L: L, text: s, pattern: pattern}
 		for ; at <= len(s); at++ {
 			if end, ok := m.matchAt(at); ok {
 				start := at
@@ -174,23 +165,22 @@ func gmatch(L *lua.LState) int {
 				return m.pushCaptures(start, end)
 			}
 		}
-		L.Push(lua.LNil)
+		L.Push(value.Nil)
 		return 1
 	}))
 	return 1
 }
 
-func gsub(L *lua.LState) int {
-	r := interpreter.Of(L)
-	s, pattern := r.CheckString(L, 1), r.CheckString(L, 2)
-	switch L.Get(3).(type) {
-	case lua.LString, lua.LNumber, *lua.LTable, *lua.LFunction:
+func gsub(L *interpreter.Thread) int {
+	s, pattern := L.CheckString(1), L.CheckString(2)
+	switch L.Get(3).Kind() {
+	case value.StringKind, value.NumberKind, value.TableKind, value.FunctionKind:
 	default:
-		r.BadArgument(L, 3, "string/function/table expected")
+		L.BadArgument(3, "string/function/table expected")
 	}
-	most := r.OptInt(L, 4, len(s)+1)
+	most := L.OptInt(4, len(s)+1)
 	anchored := strings.HasPrefix(pattern, "^")
-	m := matcher{L: L, r: r, text: s, pattern: strings.TrimPrefix(pattern, "^")}
+	m := matcher{L: L, text: s, pattern: strings.TrimPrefix(pattern, "^")}
 	var out strings.Builder
 	at, n := 0, 0
 	for n < most {
@@ -199,7 +189,7 @@ func gsub(L *lua.LState) int {
 			n++
 			before := out.Len()
 			m.replace(&out, at, end, L.Get(3))
-			r.Charge(L, 5+2*(out.Len()-before)/interpreter.BytesPerStep)
+			L.Charge(5 + 2*(out.Len()-before)/interpreter.BytesPerStep)
 		}
 		switch {
 		case ok && end > at:
@@ -217,42 +207,33 @@ func gsub(L *lua.LState) int {
 	if at < len(s) {
 		out.WriteString(s[at:])
 	}
-	r.ChargeBytes(L, len(s))
-	interpreter.PushString(L, out.String())
-	return 1 + interpreter.PushInt(L, n)
+	L.ChargeBytes(len(s))
+	L.PushString(out.String())
+	return 1 + L.PushInt(n)
 }
 
 // replace writes the replacement of a match.
-func (m *matcher) replace(out *strings.Builder, start, end int, by lua.LValue) {
-	var value lua.LValue
-	switch by := by.(type) {
-	case *lua.LFunction:
-		m.r.Charge(m.L, interpreter.InvokePrice)
-		m.L.Push(by)
-		n := m.pushCaptures(start, end)
-		m.L.Call(n, 1)
-		value = m.L.Get(-1)
-		m.L.Pop(1)
-	case *lua.LTable:
-		m.L.Push(interpreter.Builtins["(get)"])
-		m.L.Push(by)
-		m.L.Push(m.capture(0, start, end))
-		m.L.Call(2, 1)
-		value = m.L.Get(-1)
-		m.L.Pop(1)
+func (m *matcher) replace(out *strings.Builder, start, end int, by value.Value) {
+	var v value.Value
+	switch by.Kind() {
+	case value.FunctionKind:
+		m.L.Charge(interpreter.InvokePrice)
+		v = m.L.CallPushed(by, func() { m.pushCaptures(start, end) })
+	case value.TableKind:
+		v = m.L.Index(by, m.capture(0, start, end))
 	default:
 		text, _ := interpreter.AsText(by)
 		m.expand(out, text, start, end)
 		return
 	}
-	text, is := interpreter.AsText(value)
+	text, is := interpreter.AsText(v)
 	switch {
-	case lua.LVIsFalse(value):
+	case !v.IsTrue():
 		out.WriteString(m.text[start:end])
 	case is:
 		out.WriteString(text)
 	default:
-		m.r.Fail(m.L, "invalid replacement value (a %s)", interpreter.TypeName(value))
+		m.L.Fail("invalid replacement value (a %s)", v.Kind())
 	}
 }
 
@@ -277,6 +258,6 @@ func (m *matcher) expand(out *strings.Builder, text string, start, end int) {
 			part, _ := interpreter.AsText(m.capture(int(text[i]-'1'), start, end))
 			out.WriteString(part)
 		}
-		m.r.ChargeBytes(m.L, end-start)
+		m.L.ChargeBytes(end - start)
 	}
 }

@@ -5,18 +5,16 @@ import (
 	"math"
 	"strings"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
-var structFunctions = map[string]lua.LGFunction{"pack": structPack, "unpack": structUnpack, "size": structSize}
+var structFunctions = map[string]interpreter.GoFunction{"pack": structPack, "unpack": structUnpack, "size": structSize}
 
 // layout reads the format of the struct library.
 type layout struct {
-	L      *lua.LState
-	r      *interpreter.Run
+	L      *interpreter.Thread
 	format string
 	at     int
 	big    bool
@@ -28,13 +26,12 @@ const (
 	maxAlign       = 8
 )
 
-func newLayout(L *lua.LState) *layout {
-	r := interpreter.Of(L)
-	format := r.CheckString(L, 1)
+func newLayout(L *interpreter.Thread) *layout {
+	format := L.CheckString(1)
 	if end := strings.IndexByte(format, 0); end >= 0 {
 		format = format[:end]
 	}
-	return &layout{L: L, r: r, format: format, align: 1}
+	return &layout{L: L, format: format, align: 1}
 }
 
 func (f *layout) number(otherwise int) int {
@@ -45,7 +42,7 @@ func (f *layout) number(otherwise int) int {
 	for ; f.at < len(f.format) && ctext.IsDigit(f.format[f.at]); f.at++ {
 		n = n*10 + int(f.format[f.at]-'0')
 		if n > math.MaxInt32 {
-			f.r.Fail(f.L, "integral size overflow")
+			f.L.Fail("integral size overflow")
 		}
 	}
 	return n
@@ -53,7 +50,7 @@ func (f *layout) number(otherwise int) int {
 
 // next returns the next option with its size, and the bytes to skip before it.
 func (f *layout) next(position int) (option byte, size, skip int) {
-	f.r.Charge(f.L, 3)
+	f.L.Charge(3)
 	option = f.format[f.at]
 	f.at++
 	switch option {
@@ -69,7 +66,7 @@ func (f *layout) next(position int) (option byte, size, skip int) {
 		return option, f.number(1), 0
 	case 'i', 'I':
 		if size = f.number(4); size > maxIntegerSize {
-			f.r.Fail(f.L, "integral size %d is larger than limit of %d", size, maxIntegerSize)
+			f.L.Fail("integral size %d is larger than limit of %d", size, maxIntegerSize)
 		}
 	}
 	if size > 0 {
@@ -89,10 +86,10 @@ func (f *layout) control(option byte) {
 		f.big = false
 	case '!':
 		if f.align = f.number(maxAlign); f.align == 0 || f.align&(f.align-1) != 0 {
-			f.r.Fail(f.L, "alignment %d is not a power of 2", f.align)
+			f.L.Fail("alignment %d is not a power of 2", f.align)
 		}
 	default:
-		f.r.BadArgument(f.L, 1, "invalid format option '"+string([]byte{option})+"'")
+		f.L.BadArgument(1, "invalid format option '"+string([]byte{option})+"'")
 	}
 }
 
@@ -136,9 +133,9 @@ func (f *layout) integer(data string, signed bool) float64 {
 	return float64(int64(n))
 }
 
-func structPack(L *lua.LState) int {
+func structPack(L *interpreter.Thread) int {
 	f := newLayout(L)
-	L.Push(lua.LNil) // one argument too few is nil
+	L.Push(value.Nil) // one argument too few is nil
 	var out []byte
 	arg := 1
 	for f.at < len(f.format) {
@@ -147,25 +144,25 @@ func structPack(L *lua.LState) int {
 		switch option {
 		case 'b', 'B', 'h', 'H', 'l', 'L', 'T', 'i', 'I':
 			arg++
-			out = f.appendInteger(out, f.r.CheckNumber(L, arg), size)
+			out = f.appendInteger(out, f.L.CheckNumber(arg), size)
 		case 'x':
 			out = append(out, 0)
 		case 'f':
 			arg++
-			out = f.order().AppendUint32(out, math.Float32bits(float32(f.r.CheckNumber(L, arg))))
+			out = f.order().AppendUint32(out, math.Float32bits(float32(f.L.CheckNumber(arg))))
 		case 'd':
 			arg++
-			out = f.order().AppendUint64(out, math.Float64bits(f.r.CheckNumber(L, arg)))
+			out = f.order().AppendUint64(out, math.Float64bits(f.L.CheckNumber(arg)))
 		case 'c', 's':
 			arg++
-			text := f.r.CheckString(L, arg)
+			text := f.L.CheckString(arg)
 			if size == 0 {
 				size = len(text)
 			}
 			if len(text) < size {
-				f.r.BadArgument(L, arg+1, "string too short")
+				f.L.BadArgument(arg+1, "string too short")
 			}
-			f.r.ChargeBytes(L, size)
+			f.L.ChargeBytes(size)
 			out = append(out, text[:size]...)
 			if option == 's' {
 				out = append(out, 0)
@@ -174,84 +171,84 @@ func structPack(L *lua.LState) int {
 			f.control(option)
 		}
 	}
-	return interpreter.PushString(L, string(out))
+	return L.PushText(out)
 }
 
-func structUnpack(L *lua.LState) int {
+func structUnpack(L *interpreter.Thread) int {
 	f := newLayout(L)
-	data := f.r.CheckString(L, 2)
-	position := f.r.OptLong(L, 3, 1) - 1
+	data := f.L.CheckString(2)
+	position := f.L.OptLong(3, 1) - 1
 	if position < 0 {
-		f.r.BadArgument(L, 3, "offset must be 1 or greater")
+		f.L.BadArgument(3, "offset must be 1 or greater")
 	}
 	check := func(size int) {
 		if size < 0 || size > len(data) || position > len(data)-size {
-			f.r.BadArgument(L, 2, "data string too short")
+			f.L.BadArgument(2, "data string too short")
 		}
 	}
-	var results []lua.LValue
+	var results []value.Value
 	for f.at < len(f.format) {
 		option, size, skip := f.next(position)
 		position += skip
 		check(size)
 		if len(results) > interpreter.MaxUnpacked {
-			f.r.Fail(L, "stack overflow (too many results)")
+			f.L.Fail("stack overflow (too many results)")
 		}
 		switch option {
 		case 'b', 'B', 'h', 'H', 'l', 'L', 'T', 'i', 'I':
-			results = append(results, interpreter.NumberValue(f.integer(data[position:position+size], option >= 'a')))
+			results = append(results, value.Number(f.integer(data[position:position+size], option >= 'a')))
 		case 'x':
 		case 'f':
 			n := f.order().(binary.ByteOrder).Uint32([]byte(data[position : position+4]))
-			results = append(results, lua.LNumber(math.Float32frombits(n)))
+			results = append(results, value.Number(float64(math.Float32frombits(n))))
 		case 'd':
 			n := f.order().(binary.ByteOrder).Uint64([]byte(data[position : position+8]))
-			results = append(results, lua.LNumber(math.Float64frombits(n)))
+			results = append(results, value.Number(math.Float64frombits(n)))
 		case 'c':
 			if size == 0 {
 				if len(results) == 0 {
-					f.r.Fail(L, "format 'c0' needs a previous size")
+					f.L.Fail("format 'c0' needs a previous size")
 				}
-				previous, is := results[len(results)-1].(lua.LNumber)
-				if !is {
-					f.r.Fail(L, "format 'c0' needs a previous size")
+				previous := results[len(results)-1]
+				if !previous.IsNumber() {
+					f.L.Fail("format 'c0' needs a previous size")
 				}
 				results = results[:len(results)-1]
-				size = int(ctext.ToInt64(float64(previous)))
+				size = int(ctext.ToInt64(previous.Float()))
 				check(size)
 			}
-			f.r.ChargeBytes(L, size)
-			results = append(results, lua.LString(data[position:position+size]))
+			f.L.ChargeBytes(size)
+			results = append(results, value.String(data[position:position+size]))
 		case 's':
 			size = strings.IndexByte(data[position:], 0)
 			if size < 0 {
-				f.r.Fail(L, "unfinished string in data")
+				f.L.Fail("unfinished string in data")
 			}
-			f.r.ChargeBytes(L, size)
-			results = append(results, lua.LString(data[position:position+size]))
+			f.L.ChargeBytes(size)
+			results = append(results, value.String(data[position:position+size]))
 			size++
 		default:
 			f.control(option)
 		}
 		position += size
 	}
-	return interpreter.PushAll(L, append(results, interpreter.NumberValue(float64(position+1))))
+	return L.PushAll(append(results, value.Int(position+1)))
 }
 
-func structSize(L *lua.LState) int {
+func structSize(L *interpreter.Thread) int {
 	f := newLayout(L)
 	position := 0
 	for f.at < len(f.format) {
 		option, size, skip := f.next(position)
 		switch {
 		case option == 's':
-			f.r.BadArgument(L, 1, "option 's' has no fixed size")
+			f.L.BadArgument(1, "option 's' has no fixed size")
 		case option == 'c' && size == 0:
-			f.r.BadArgument(L, 1, "option 'c0' has no fixed size")
+			f.L.BadArgument(1, "option 'c0' has no fixed size")
 		case !ctext.IsDigit(option) && !ctext.IsAlpha(option):
 			f.control(option)
 		}
 		position += skip + size
 	}
-	return interpreter.PushInt(L, position)
+	return L.PushInt(position)
 }

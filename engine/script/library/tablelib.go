@@ -3,58 +3,55 @@ package library
 import (
 	"strings"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
-var tableFunctions = map[string]lua.LGFunction{
+var tableFunctions = map[string]interpreter.GoFunction{
 	"concat":   tableConcat,
 	"foreach":  tableForEach,
 	"foreachi": tableForEachItem,
-	"getn":     func(L *lua.LState) int { return interpreter.PushInt(L, interpreter.Of(L).CheckTable(L, 1).Len()) },
+	"getn":     func(L *interpreter.Thread) int { return L.PushInt(L.CheckTable(1).Len()) },
 	"insert":   tableInsert,
 	"maxn":     tableMaxN,
 	"remove":   tableRemove,
-	"setn": func(L *lua.LState) int {
-		interpreter.Of(L).CheckTable(L, 1)
-		interpreter.Of(L).Fail(L, "'setn' is obsolete")
+	"setn": func(L *interpreter.Thread) int {
+		L.CheckTable(1)
+		L.Fail("'setn' is obsolete")
 		return 0
 	},
 	"sort": tableSort,
 }
 
-func tableConcat(L *lua.LState) int {
-	r := interpreter.Of(L)
-	separator := r.OptString(L, 2, "")
-	t := r.CheckTable(L, 1)
-	first := r.OptInt(L, 3, 1)
+func tableConcat(L *interpreter.Thread) int {
+	separator := L.OptString(2, "")
+	t := L.CheckTable(1)
+	first := L.OptInt(3, 1)
 	last := t.Len()
-	if !interpreter.Absent(L, 4) {
-		last = r.CheckInt(L, 4)
+	if !L.Absent(4) {
+		last = L.CheckInt(4)
 	}
 	var text strings.Builder
 	for i := first; i <= last; i++ {
-		v := t.RawGet(interpreter.NumberValue(float64(i)))
+		v := t.Get(value.Int(i))
 		part, is := interpreter.AsText(v)
 		if !is {
-			r.Fail(L, "invalid value (%s) at index %d in table for 'concat'", interpreter.TypeName(v), i)
+			L.Fail("invalid value (%s) at index %d in table for 'concat'", v.Kind().String(), i)
 		}
-		r.Charge(L, 2+2*(len(part)+len(separator))/interpreter.BytesPerStep)
+		L.Charge(2 + 2*(len(part)+len(separator))/interpreter.BytesPerStep)
 		text.WriteString(part)
 		if i < last {
 			text.WriteString(separator)
 		}
 	}
-	return interpreter.PushString(L, text.String())
+	return L.PushString(text.String())
 }
 
-func tableForEach(L *lua.LState) int {
-	r := interpreter.Of(L)
-	t, f := r.CheckTable(L, 1), r.CheckFunction(L, 2)
-	for _, key := range r.PairsOf(L, t) {
-		if value := t.RawGet(key); value != lua.LNil {
-			if result := interpreter.Call(L, f, key, value); result != lua.LNil {
+func tableForEach(L *interpreter.Thread) int {
+	t, f := L.CheckTable(1), L.CheckFunction(2)
+	for _, key := range L.PairsOf(t) {
+		if value := t.Get(key); !value.IsNil() {
+			if result := L.Call(f, key, value); !result.IsNil() {
 				L.Push(result)
 				return 1
 			}
@@ -63,13 +60,12 @@ func tableForEach(L *lua.LState) int {
 	return 0
 }
 
-func tableForEachItem(L *lua.LState) int {
-	r := interpreter.Of(L)
-	t, f := r.CheckTable(L, 1), r.CheckFunction(L, 2)
+func tableForEachItem(L *interpreter.Thread) int {
+	t, f := L.CheckTable(1), L.CheckFunction(2)
 	n := t.Len()
 	for i := 1; i <= n; i++ {
-		r.Charge(L, 2)
-		if result := interpreter.Call(L, f, interpreter.NumberValue(float64(i)), t.RawGetInt(i)); result != lua.LNil {
+		L.Charge(2)
+		if result := L.Call(f, value.Int(i), t.GetInt(i)); !result.IsNil() {
 			L.Push(result)
 			return 1
 		}
@@ -77,118 +73,110 @@ func tableForEachItem(L *lua.LState) int {
 	return 0
 }
 
-func tableInsert(L *lua.LState) int {
-	r := interpreter.Of(L)
-	t := r.CheckTable(L, 1)
+func tableInsert(L *interpreter.Thread) int {
+	t := L.CheckTable(1)
 	n := t.Len()
-	switch L.GetTop() {
+	switch L.Top() {
 	case 2:
-		r.CheckWritable(L, t)
-		r.SetInt(L, t, n+1, L.Get(2))
+		L.CheckWritable(t)
+		L.SetInt(t, n+1, L.Get(2))
 	case 3:
-		at, value := r.CheckInt(L, 2), L.Get(3)
-		r.CheckWritable(L, t)
-		if at >= 1 && at <= n && value != lua.LNil {
-			r.Charge(L, (n-at)/interpreter.SlotsPerStep/4)
-			t.Insert(at, value)
+		at, v := L.CheckInt(2), L.Get(3)
+		L.CheckWritable(t)
+		if at >= 1 && at <= n && !v.IsNil() {
+			L.Charge((n - at) / interpreter.SlotsPerStep / 4)
+			t.Insert(at, v)
 			return 0
 		}
 		for i := n + 1; i > at; i-- {
-			r.Charge(L, 3)
-			r.Set(L, t, interpreter.NumberValue(float64(i)), t.RawGet(interpreter.NumberValue(float64(i-1))))
+			L.Charge(3)
+			L.Set(t, value.Int(i), t.Get(value.Int(i-1)))
 		}
-		r.Set(L, t, interpreter.NumberValue(float64(at)), value)
+		L.Set(t, value.Int(at), v)
 	default:
-		r.Fail(L, "wrong number of arguments to 'insert'")
+		L.Fail("wrong number of arguments to 'insert'")
 	}
 	return 0
 }
 
-func tableMaxN(L *lua.LState) int {
-	r := interpreter.Of(L)
-	t := r.CheckTable(L, 1)
+func tableMaxN(L *interpreter.Thread) int {
+	t := L.CheckTable(1)
 	most := 0.0
-	for _, key := range r.PairsOf(L, t) {
-		if x, is := key.(lua.LNumber); is {
-			most = max(most, float64(x))
+	for _, key := range L.PairsOf(t) {
+		if key.IsNumber() {
+			most = max(most, key.Float())
 		}
 	}
-	return interpreter.PushNumber(L, most)
+	return L.PushNumber(most)
 }
 
-func tableRemove(L *lua.LState) int {
-	r := interpreter.Of(L)
-	t := r.CheckTable(L, 1)
+func tableRemove(L *interpreter.Thread) int {
+	t := L.CheckTable(1)
 	n := t.Len()
-	at := r.OptInt(L, 2, n)
+	at := L.OptInt(2, n)
 	if at < 1 || at > n {
 		return 0
 	}
-	r.CheckWritable(L, t)
-	value := t.RawGetInt(at)
-	r.Charge(L, (n-at)/interpreter.SlotsPerStep/4)
+	L.CheckWritable(t)
+	v := t.GetInt(at)
+	L.Charge((n - at) / interpreter.SlotsPerStep / 4)
 	if at < n {
 		t.Remove(at)
-		n--
-		for left := t.Len(); n > left; n-- {
-			t.Remove(n)
-		}
+		t.Trim()
 	} else {
-		r.SetInt(L, t, n, lua.LNil)
+		L.SetInt(t, n, value.Nil)
 	}
-	L.Push(value)
+	L.Push(v)
 	return 1
 }
 
 // sorter is the quicksort of the reference implementation, so that an inconsistent order has the same outcome.
 type sorter struct {
-	L     *lua.LState
-	r     *interpreter.Run
-	items []lua.LValue
-	order *lua.LFunction
+	L     *interpreter.Thread
+	items []value.Value
+	order value.Value
 }
 
-func tableSort(L *lua.LState) int {
-	r := interpreter.Of(L)
-	t := r.CheckTable(L, 1)
-	s := sorter{L: L, r: r}
-	if !interpreter.Absent(L, 2) {
-		s.order = r.CheckFunction(L, 2)
+func tableSort(L *interpreter.Thread) int {
+	t := L.CheckTable(1)
+	s := sorter{L: L}
+	if !L.Absent(2) {
+		s.order = L.CheckFunction(2)
 	}
-	r.CheckWritable(L, t)
+	L.CheckWritable(t)
 	n := t.Len()
-	r.Charge(L, n)
+	L.Charge(n)
 	for i := 1; i <= n; i++ {
-		s.items = append(s.items, t.RawGetInt(i))
+		s.items = append(s.items, t.GetInt(i))
 	}
 	s.sort(1, n)
-	for i, value := range s.items {
-		t.RawSetInt(i+1, value)
+	for i, v := range s.items {
+		t.SetInt(i+1, v)
 	}
 	return 0
 }
 
-func (s *sorter) at(i int) lua.LValue {
+func (s *sorter) at(i int) value.Value {
 	if i < 1 || i > len(s.items) {
-		return lua.LNil
+		return value.Nil
 	}
 	return s.items[i-1]
 }
 
-func (s *sorter) less(a, b lua.LValue) bool {
-	s.r.Charge(s.L, 3)
-	if s.order == nil {
-		if a.Type() != b.Type() { // an error from C has no place
-			s.r.Raise(s.L, lua.LString(interpreter.CompareText(interpreter.TypeName(a), interpreter.TypeName(b))))
+func (s *sorter) less(a, b value.Value) bool {
+	s.L.Charge(3)
+	if s.order.IsNil() {
+		if a.Kind() != b.Kind() { // an error from C has no place
+			s.L.Raise(value.String(interpreter.CompareText(a, b)))
 		}
-		return interpreter.Less(s.L, a, b)
+		return s.L.Less(a, b)
 	}
-	return lua.LVAsBool(interpreter.Call(s.L, s.order, a, b))
+	return s.L.Call(s.order, a, b).IsTrue()
 }
 
 func (s *sorter) swap(i, j int) {
 	if max(i, j) > len(s.items) || min(i, j) < 1 {
-		s.r.Fail(s.L, "invalid order function for sorting")
+		s.L.Fail("invalid order function for sorting")
 	}
 	s.items[i-1], s.items[j-1] = s.items[j-1], s.items[i-1]
 }
@@ -223,17 +211,17 @@ func (s *sorter) sort(low, high int) {
 	}
 }
 
-func (s *sorter) partition(low, high int, pivot lua.LValue) int {
+func (s *sorter) partition(low, high int, pivot value.Value) int {
 	i, j := low, high-1
 	for {
 		for i++; s.less(s.at(i), pivot); i++ {
 			if i > high {
-				s.r.Fail(s.L, "invalid order function for sorting")
+				s.L.Fail("invalid order function for sorting")
 			}
 		}
 		for j--; s.less(pivot, s.at(j)); j-- {
 			if j < low {
-				s.r.Fail(s.L, "invalid order function for sorting")
+				s.L.Fail("invalid order function for sorting")
 			}
 		}
 		if j < i {

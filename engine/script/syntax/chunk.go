@@ -8,17 +8,7 @@ type Chunk struct {
 	Source  string // its name in the last part of an error
 	Loaded  bool   // by load or loadstring: a function of its arguments, with KEYS and ARGV around it
 
-	Used   []string // builtins, by name, in the order in which the source uses them
-	isUsed map[string]bool
-	nodes  []Node
-}
-
-// uses notes that the source uses a builtin.
-func (c *Chunk) uses(name string) {
-	if !c.isUsed[name] {
-		c.isUsed[name] = true
-		c.Used = append(c.Used, name)
-	}
+	nodes []Node
 }
 
 // NodeAt returns the place of a number, which the tree has in place of lines.

@@ -1,10 +1,6 @@
 package syntax
 
-import (
-	"slices"
-
-	"github.com/yuin/gopher-lua/ast"
-)
+import "slices"
 
 // maxFields is the largest constructor that the interpreter builds itself.
 const maxFields = 50
@@ -14,10 +10,10 @@ func (p *parser) table() expr {
 	line := p.token.line
 	p.expect('{', "{")
 	p.weight += 40
-	tree := &ast.TableExpr{}
+	tree := &Table{}
 	var items []expr
-	var pairs []ast.Expr // of keys that are not constant
-	open := false        // the last item may have several values
+	var pairs []Expr // of keys that are not constant
+	open := false    // the last item may have several values
 	for p.token.kind != '}' {
 		p.weight += 3
 		key, named := p.fieldKey()
@@ -26,10 +22,10 @@ func (p *parser) table() expr {
 		switch {
 		case !named:
 			items = append(items, value)
-			tree.Fields = append(tree.Fields, &ast.Field{Value: value.tree})
+			tree.Fields = append(tree.Fields, Field{Value: value.tree})
 		case key.string:
 			p.weight += len(key.text) / BytesPerStep
-			tree.Fields = append(tree.Fields, &ast.Field{Key: key.tree, Value: value.single()})
+			tree.Fields = append(tree.Fields, Field{Key: key.tree.(*Constant), Value: value.single()})
 		default:
 			pairs = append(pairs, key.single(), value.single())
 		}
@@ -39,18 +35,14 @@ func (p *parser) table() expr {
 	}
 	p.closingByte('}', '{', line)
 	if open || len(items) > maxFields {
-		tree.Fields = slices.DeleteFunc(tree.Fields, func(f *ast.Field) bool { return f.Key == nil })
+		tree.Fields = slices.DeleteFunc(tree.Fields, func(f Field) bool { return f.Key == nil })
 	} else {
 		for _, item := range items {
 			item.single()
 		}
 		items = nil
 	}
-	var built ast.Expr = tree
-	if len(items) > 0 && len(tree.Fields) == 0 {
-		built = &ast.NilExpr{} // the first call makes the table
-	}
-	id := p.node(Node{Line: p.lastLine})
+	tree.Node = p.node(Node{Line: p.lastLine})
 	for start := 0; start < len(items); start += maxFields {
 		end := min(start+maxFields, len(items))
 		part := items[start:end]
@@ -58,15 +50,10 @@ func (p *parser) table() expr {
 		if end < len(items) || !open {
 			trees[len(trees)-1] = part[len(part)-1].single()
 		}
-		built = p.helper("(items)", id, append([]ast.Expr{built, numberTree(float64(start))}, trees...)...)
-		built.(*ast.FuncCallExpr).AdjustRet = true
+		tree.Rest = append(tree.Rest, Items{start, trees})
 	}
-	for start := 0; start < len(pairs); start += maxFields {
-		part := pairs[start:min(start+maxFields, len(pairs))]
-		built = p.helper("(fields)", id, append([]ast.Expr{built}, part...)...)
-		built.(*ast.FuncCallExpr).AdjustRet = true
-	}
-	return expr{tree: built, some: true}
+	tree.Pairs = slices.Collect(slices.Chunk(pairs, maxFields))
+	return expr{tree: tree, some: true}
 }
 
 // fieldKey reads "name =" or "[key] =".

@@ -1,7 +1,5 @@
 package syntax
 
-import "github.com/yuin/gopher-lua/ast"
-
 // exprKind says how an expression may be used.
 type exprKind int
 
@@ -17,26 +15,26 @@ const (
 
 // expr is an expression: its tree, and properties that decide how it is used.
 type expr struct {
-	tree   ast.Expr
+	tree   Expr
 	kind   exprKind
 	number bool    // a number always
 	some   bool    // never nil
 	known  Operand // the name in error messages
-	value  *local  // of a localExpr
+	value  *Local  // of a localExpr
 	text   string  // of a constant that is a string, and the name of a global
 	string bool    // a constant that is a string
-	object ast.Expr
-	key    ast.Expr
+	object Expr
+	key    Expr
 	id     int // of an indexExpr's node
 }
 
 // single returns the tree for one value.
-func (e expr) single() ast.Expr {
+func (e expr) single() Expr {
 	switch tree := e.tree.(type) {
-	case *ast.FuncCallExpr:
-		tree.AdjustRet = true
-	case *ast.Comma3Expr:
-		tree.AdjustRet = true
+	case *Call:
+		tree.IsSingle = true
+	case *Varargs:
+		tree.IsSingle = true
 	}
 	return e.tree
 }
@@ -97,13 +95,13 @@ func (p *parser) concat(first expr, priority int) expr {
 		p.advance()
 	}
 	n := Node{Line: p.lastLine}
-	var args []ast.Expr
+	var args []Expr
 	for _, e := range parts {
 		n.Operands = append(n.Operands, e.known)
 		args = append(args, e.single())
 	}
 	p.weight += 2
-	return expr{tree: p.helper("(concat)", p.node(n), args...), some: false}
+	return expr{tree: &Concat{args, p.node(n)}, some: false}
 }
 
 func (p *parser) simple() expr {
@@ -122,23 +120,22 @@ func (p *parser) simple() expr {
 			p.unexpected("cannot use '...' outside a vararg function")
 		}
 		p.advance()
-		if p.function.parent == nil && !p.chunk.Loaded { // the script itself has no arguments
-			return expr{tree: p.helper("(varargs)", 0), kind: varargExpr}
-		}
-		return expr{tree: p.helper("(varargs)", 0, &ast.Comma3Expr{}), kind: varargExpr}
+		p.function.dots = true
+		none := p.function.parent == nil && !p.chunk.Loaded // the script itself has no arguments
+		return expr{tree: &Varargs{None: none}, kind: varargExpr}
 	case '{':
 		return p.table()
 	case tokenKeyword:
 		switch t.text {
 		case "nil":
 			p.advance()
-			return expr{tree: &ast.NilExpr{}, kind: constantExpr}
+			return expr{tree: &Constant{}, kind: constantExpr}
 		case "true":
 			p.advance()
-			return expr{tree: &ast.TrueExpr{}, kind: constantExpr, some: true}
+			return expr{tree: &Constant{Kind: TrueConstant}, kind: constantExpr, some: true}
 		case "false":
 			p.advance()
-			return expr{tree: &ast.FalseExpr{}, kind: constantExpr, some: true}
+			return expr{tree: &Constant{Kind: FalseConstant}, kind: constantExpr, some: true}
 		case "function":
 			p.advance()
 			return p.functionBody(false, t.line)
@@ -148,7 +145,7 @@ func (p *parser) simple() expr {
 }
 
 func stringConstant(s string) expr {
-	return expr{tree: &ast.StringExpr{Value: s}, kind: constantExpr, some: true, text: s, string: true}
+	return expr{tree: &Constant{Kind: StringConstant, Text: s}, kind: constantExpr, some: true, text: s, string: true}
 }
 
 // suffixed reads a variable, or an expression in parentheses, with its fields, indexes and calls.
@@ -218,33 +215,29 @@ func (p *parser) call(f expr, method string) expr {
 	args := p.values(p.arguments(), false)
 	p.weight += 4
 	n := Node{Line: line, Function: f.known}
-	call := &ast.FuncCallExpr{Args: args}
-	if method == "" {
-		call.Func = f.single()
-	} else {
+	if method != "" {
 		n.Operands, n.Function = []Operand{f.known}, Operand{"method", method}
-		call.Receiver, call.Method = f.single(), method
 	}
-	call.SetLine(p.node(n))
+	call := &Call{Func: f.single(), Method: method, Args: args, Node: p.node(n)}
 	return expr{tree: call, kind: callExpr}
 }
 
 // functionBody reads the parameters and the statements of a function.
 func (p *parser) functionBody(method bool, line int) expr {
 	p.pay(compileFunction)
-	f := &function{parent: p.function, blocks: [][]*local{nil}}
+	f := &function{parent: p.function, blocks: [][]*Local{nil}}
 	p.function = f
 	defer func() { p.function = f.parent }()
-	tree := &ast.FunctionExpr{ParList: &ast.ParList{}}
-	parameter := func(name string) { tree.ParList.Names = append(tree.ParList.Names, p.declare(name).inTree) }
+	tree := &Function{}
+	parameter := func(name string) { tree.Parameters = append(tree.Parameters, p.declare(name)) }
 	if method {
 		parameter("self")
 	}
 	p.expect('(', "(")
 	for p.token.kind != ')' {
 		if p.accept(tokenDots) {
-			f.vararg, tree.ParList.HasVargs = true, true
-			p.declare("arg").inTree = "arg" // the interpreter declares it
+			f.vararg, tree.IsVariadic = true, true
+			tree.Arg = p.declare("arg")
 			break
 		}
 		if p.token.kind != tokenName {
@@ -259,8 +252,9 @@ func (p *parser) functionBody(method bool, line int) expr {
 		}
 	}
 	p.expect(')', ")")
-	tree.Stmts = p.weighed(p.block)
+	tree.Body = p.weighed(p.block)
 	p.closing("end", "function", line)
 	p.weight += 20
+	tree.Slots, tree.UsesDots = f.slots, f.dots
 	return expr{tree: tree, some: true}
 }

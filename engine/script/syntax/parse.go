@@ -1,15 +1,11 @@
-// Package syntax makes of the text of a script the tree that gopher-lua compiles.
+// Package syntax reads the text of a script into a tree.
 //
-// The lexer cuts the text into tokens. The parser reads them by the grammar of Lua 5.1; scopes tells it which local a
-// name is, and builder makes the trees. It knows which helpers and functions there are by their names alone.
+// The lexer cuts the text into tokens. The parser reads them by the grammar of Lua 5.1; scopes tells it which local a name is, and
+// builder makes the trees. It knows which helpers and functions there are by their names alone.
 package syntax
 
-import (
-	"github.com/yuin/gopher-lua/ast"
-)
-
 // parser reads Lua 5.1 by recursive descent, in the order of the reference implementation, so that it finds the same
-// mistake at the same token. It builds the syntax tree of gopher-lua, with the changes that tree.go describes.
+// mistake at the same token. It builds the tree of nodes.go.
 type parser struct {
 	builder
 	depth   int
@@ -19,10 +15,9 @@ type parser struct {
 // maxDepth is the deepest nesting of blocks and expressions.
 const maxDepth = 200
 
-// Parse returns the body of the source as a function of KEYS and ARGV, and fills the chunk. The body refers to each
-// builtin that is known as a variable around it. Its weight, in steps, is not part of it. left is the rest of the
-// budget for compiling.
-func Parse(c *Chunk, source string, known func(builtin string) bool, budget int) (body *ast.FunctionExpr, weight, left int, err error) {
+// Parse returns the body of the source as a function of KEYS and ARGV, and fills the chunk. The body refers to each builtin that is
+// known as a variable around it. Its weight, in steps, is not part of it. left is the rest of the budget for compiling.
+func Parse(c *Chunk, source string, known func(builtin string) bool, budget int) (body *Function, weight, left int, err error) {
 	left = budget
 	var p *parser
 	defer func() {
@@ -34,13 +29,12 @@ func Parse(c *Chunk, source string, known func(builtin string) bool, budget int)
 			left, err = p.budget, failed
 		}
 	}()
-	c.Used, c.isUsed = nil, map[string]bool{}
 	written := map[int]bool{}
 	for {
 		c.nodes = nil
 		p = &parser{}
 		p.lexer = lexer{source: source, display: c.Display, line: 1, budget: left}
-		p.function, p.written = &function{blocks: [][]*local{nil}, vararg: c.Loaded}, written
+		p.function, p.written = &function{blocks: [][]*Local{nil}, vararg: c.Loaded}, written
 		p.chunk, p.known = c, known
 		p.pay(len(source) / BytesPerStep)
 		p.advance()
@@ -50,11 +44,7 @@ func Parse(c *Chunk, source string, known func(builtin string) bool, budget int)
 			p.unexpected("'<eof>' expected")
 		}
 		if !p.again {
-			parameters := &ast.ParList{Names: []string{"(KEYS)", "(ARGV)"}}
-			if c.Loaded {
-				parameters = &ast.ParList{HasVargs: true}
-			}
-			return &ast.FunctionExpr{ParList: parameters, Stmts: statements}, p.weight, left, nil
+			return &Function{IsVariadic: c.Loaded, Slots: p.function.slots, Body: statements}, p.weight, left, nil
 		}
 	}
 }
@@ -66,14 +56,14 @@ func (p *parser) enter() {
 }
 
 // scope reads statements in a scope of their own.
-func (p *parser) scope() []ast.Stmt {
+func (p *parser) scope() []Stmt {
 	p.open()
 	defer p.close()
 	return p.block()
 }
 
 // block reads statements up to a word that ends a block.
-func (p *parser) block() (statements []ast.Stmt) {
+func (p *parser) block() (statements []Stmt) {
 	p.enter()
 	defer func() { p.depth-- }()
 	for {
@@ -92,32 +82,32 @@ func (p *parser) block() (statements []ast.Stmt) {
 }
 
 // weighed reads with the steps counted apart, and puts their charge in front.
-func (p *parser) weighed(read func() []ast.Stmt) []ast.Stmt {
+func (p *parser) weighed(read func() []Stmt) []Stmt {
 	outer, line := p.weight, p.token.line
 	p.weight = 3 // the charge itself
 	statements := read()
-	charge := p.charge(line, p.weight)
+	charge := &Charge{p.weight, p.node(Node{Line: line})}
 	p.weight = outer + 1
-	return append([]ast.Stmt{charge}, statements...)
+	return append([]Stmt{charge}, statements...)
 }
 
-func (p *parser) statement() []ast.Stmt {
+func (p *parser) statement() []Stmt {
 	line := p.token.line
 	if p.token.kind == tokenKeyword {
 		switch p.token.text {
 		case "if":
-			return []ast.Stmt{p.ifStatement(line)}
+			return []Stmt{p.ifStatement(line)}
 		case "while":
-			return []ast.Stmt{p.whileStatement(line)}
+			return []Stmt{p.whileStatement(line)}
 		case "do":
 			p.advance()
 			body := p.scope()
 			p.closing("end", "do", line)
-			return []ast.Stmt{&ast.DoBlockStmt{Stmts: body}}
+			return []Stmt{&Block{body}}
 		case "for":
 			return p.forStatement(line)
 		case "repeat":
-			return []ast.Stmt{p.repeatStatement(line)}
+			return []Stmt{p.repeatStatement(line)}
 		case "function":
 			return p.functionStatement(line)
 		case "local":
@@ -127,13 +117,13 @@ func (p *parser) statement() []ast.Stmt {
 			}
 			return p.localStatement()
 		case "return":
-			return []ast.Stmt{p.returnStatement()}
+			return []Stmt{p.returnStatement()}
 		case "break":
 			p.advance()
 			if p.function.inLoops == 0 {
 				p.unexpected("no loop to break")
 			}
-			return []ast.Stmt{&ast.BreakStmt{}}
+			return []Stmt{&Break{}}
 		}
 	}
 	return p.expressionStatement()

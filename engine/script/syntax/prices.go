@@ -1,7 +1,6 @@
 package syntax
 
-// BytesPerStep is how many bytes of a text that is built or read cost one step, when a script is compiled and when it
-// runs.
+// BytesPerStep is how many bytes of a text that is built or read cost one step, when a script is compiled and when it runs.
 const BytesPerStep = 16
 
 // Prices of compiling, in steps.

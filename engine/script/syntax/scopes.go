@@ -6,7 +6,6 @@ import "strconv"
 type scopes struct {
 	tokens
 	function *function
-	locals   int          // number of all locals, which gives them names in the tree
 	written  map[int]bool // loop variables, by position, that the source assigns to
 	again    bool         // written grew: read the source once more
 }
@@ -14,21 +13,15 @@ type scopes struct {
 // function is a function being read.
 type function struct {
 	parent *function
-	blocks [][]*local
+	blocks [][]*Local
 	vararg bool
-	count  int // of locals in use
+	count  int  // of locals in use
+	slots  int  // for locals and temporaries
+	dots   bool // "..." is used
+	temps  int  // temporaries in use
 
 	constants map[string]struct{} // of which gopher-lua searches a list for each use
 	inLoops   int
-}
-
-// local is a local variable.
-type local struct {
-	name   string
-	inTree string // unique
-	number bool   // holds a number always
-	at     int    // position in the source
-	of     *function
 }
 
 const maxLocals = 150 // of a function; leaves registers to the interpreter
@@ -43,19 +36,19 @@ func (p *scopes) close() {
 }
 
 // declare adds a local to the innermost scope.
-func (p *scopes) declare(name string) *local {
+func (p *scopes) declare(name string) *Local {
 	f := p.function
-	p.locals++
-	v := &local{name: name, inTree: name + "#" + strconv.Itoa(p.locals), at: p.at, of: f}
+	v := &Local{name: name, Slot: f.count + f.temps, at: p.at, of: f}
 	f.blocks[len(f.blocks)-1] = append(f.blocks[len(f.blocks)-1], v)
 	if f.count++; f.count > maxLocals {
 		p.unexpected("too many local variables (limit is " + strconv.Itoa(maxLocals) + ")")
 	}
+	f.slots = max(f.slots, v.Slot+1)
 	return v
 }
 
 // find returns the local of a name, or nil: it is a global.
-func (p *scopes) find(name string) *local {
+func (p *scopes) find(name string) *Local {
 	for f := p.function; f != nil; f = f.parent {
 		for b := len(f.blocks) - 1; b >= 0; b-- {
 			p.pay(2 * len(f.blocks[b]) / searchedPerStep) // gopher-lua looks for it as well
@@ -79,13 +72,20 @@ func (p *scopes) constant(text string) {
 	p.pay(len(f.constants) / searchedPerStep)
 }
 
-func (p *scopes) temporary() string {
-	p.locals++
-	return "(" + strconv.Itoa(p.locals) + ")"
+// temporary is a local without a name, until the next statement.
+func (p *scopes) temporary() *Local {
+	f := p.function
+	v := &Local{Slot: f.count + f.temps, of: f}
+	f.temps++
+	f.slots = max(f.slots, v.Slot+1)
+	return v
 }
 
 // assigned notes that a local changes: a loop variable may then hold anything.
 func (p *scopes) assigned(target expr) {
+	if v := target.value; v != nil {
+		v.Changed = true
+	}
 	if v := target.value; v != nil && v.number {
 		p.written[v.at] = true
 		p.again = true

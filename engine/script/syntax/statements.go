@@ -1,10 +1,8 @@
 package syntax
 
-import "github.com/yuin/gopher-lua/ast"
-
-func (p *parser) ifStatement(line int) ast.Stmt {
+func (p *parser) ifStatement(line int) Stmt {
 	p.advance()
-	statement := &ast.IfStmt{Condition: p.expression().tree}
+	statement := &If{Condition: p.expression().tree}
 	p.expectKeyword("then")
 	statement.Then = p.scope()
 	switch {
@@ -13,7 +11,7 @@ func (p *parser) ifStatement(line int) ast.Stmt {
 		p.elseifs++
 		defer func() { p.elseifs-- }()
 		p.pay(p.elseifs / searchedPerStep) // gopher-lua looks for the end of the chain from each
-		statement.Else = []ast.Stmt{p.ifStatement(line)}
+		statement.Else = []Stmt{p.ifStatement(line)}
 		return statement
 	case p.acceptKeyword("else"):
 		statement.Else = p.scope()
@@ -22,16 +20,16 @@ func (p *parser) ifStatement(line int) ast.Stmt {
 	return statement
 }
 
-func (p *parser) loop(read func() []ast.Stmt) []ast.Stmt {
+func (p *parser) loop(read func() []Stmt) []Stmt {
 	p.function.inLoops++
 	defer func() { p.function.inLoops-- }()
 	return p.weighed(read)
 }
 
-func (p *parser) whileStatement(line int) ast.Stmt {
+func (p *parser) whileStatement(line int) Stmt {
 	p.advance()
-	statement := &ast.WhileStmt{}
-	statement.Stmts = p.loop(func() []ast.Stmt {
+	statement := &While{}
+	statement.Body = p.loop(func() []Stmt {
 		statement.Condition = p.expression().tree
 		p.expectKeyword("do")
 		return p.scope()
@@ -40,10 +38,10 @@ func (p *parser) whileStatement(line int) ast.Stmt {
 	return statement
 }
 
-func (p *parser) repeatStatement(line int) ast.Stmt {
+func (p *parser) repeatStatement(line int) Stmt {
 	p.advance()
-	statement := &ast.RepeatStmt{}
-	statement.Stmts = p.loop(func() []ast.Stmt {
+	statement := &Repeat{}
+	statement.Body = p.loop(func() []Stmt {
 		p.open()
 		defer p.close()
 		body := p.block()
@@ -54,7 +52,7 @@ func (p *parser) repeatStatement(line int) ast.Stmt {
 	return statement
 }
 
-func (p *parser) forStatement(line int) []ast.Stmt {
+func (p *parser) forStatement(line int) []Stmt {
 	p.advance()
 	at := p.at
 	first := p.name()
@@ -68,59 +66,54 @@ func (p *parser) forStatement(line int) []ast.Stmt {
 	return nil
 }
 
-func (p *parser) numericFor(line, at int, name string) []ast.Stmt {
+func (p *parser) numericFor(line, at int, name string) []Stmt {
 	p.advance()
 	id := p.node(Node{Line: line})
-	bound := func(helper string) ast.Expr {
-		e := p.expression()
-		if e.number {
-			return e.tree
-		}
-		return p.helper(helper, id, e.single())
+	bound := func() Expr {
+		return p.expression().single()
 	}
-	statement := &ast.NumberForStmt{Init: bound("(bound initial)")}
+	statement := &NumericFor{First: bound(), Node: id}
 	p.expect(',', ",")
-	statement.Limit = bound("(bound limit)")
+	statement.Limit = bound()
 	if p.accept(',') {
-		statement.Step = bound("(bound step)")
+		statement.Step = bound()
 	}
-	statement.SetLine(id)
 	p.expectKeyword("do")
-	statement.Stmts = p.loop(func() []ast.Stmt {
+	statement.Body = p.loop(func() []Stmt {
 		p.open()
 		defer p.close()
 		variable := p.declare(name)
 		variable.at, variable.number = at, !p.written[at]
-		statement.Name = variable.inTree
+		statement.Variable = variable
 		return p.scope()
 	})
 	p.closing("end", "for", line)
-	return []ast.Stmt{statement}
+	return []Stmt{statement}
 }
 
-func (p *parser) genericFor(line int, first string) []ast.Stmt {
+func (p *parser) genericFor(line int, first string) []Stmt {
 	names := []string{first}
 	for p.accept(',') {
 		names = append(names, p.name())
 	}
 	p.expectKeyword("in")
-	statement := &ast.GenericForStmt{Exprs: p.values(p.expressions(), false)}
-	statement.SetLine(p.node(Node{Line: line}))
+	statement := &GenericFor{Values: p.values(p.expressions(), false)}
+	statement.Node = p.node(Node{Line: line})
 	p.expectKeyword("do")
-	statement.Stmts = p.loop(func() []ast.Stmt {
+	statement.Body = p.loop(func() []Stmt {
 		p.open()
 		defer p.close()
 		for _, name := range names {
-			statement.Names = append(statement.Names, p.declare(name).inTree)
+			statement.Locals = append(statement.Locals, p.declare(name))
 		}
 		return p.scope()
 	})
 	p.closing("end", "for", line)
-	return []ast.Stmt{statement}
+	return []Stmt{statement}
 }
 
 // functionStatement is "function a.b.c:m() end".
-func (p *parser) functionStatement(line int) []ast.Stmt {
+func (p *parser) functionStatement(line int) []Stmt {
 	p.advance()
 	target := p.variable(p.name())
 	method := false
@@ -129,17 +122,18 @@ func (p *parser) functionStatement(line int) []ast.Stmt {
 		p.advance()
 		target = p.field(target, p.name())
 	}
-	return []ast.Stmt{p.assign(target, p.functionBody(method, line))}
+	return []Stmt{p.assign(target, p.functionBody(method, line))}
 }
 
-func (p *parser) localFunction() []ast.Stmt {
+func (p *parser) localFunction() []Stmt {
 	line := p.token.line
 	variable := p.declare(p.name())
+	variable.Changed = true // after its own body, which may refer to it
 	body := p.functionBody(false, line)
-	return []ast.Stmt{&ast.LocalAssignStmt{Names: []string{variable.inTree}, Exprs: []ast.Expr{body.tree}}}
+	return []Stmt{&Declare{[]*Local{variable}, []Expr{body.tree}}}
 }
 
-func (p *parser) localStatement() []ast.Stmt {
+func (p *parser) localStatement() []Stmt {
 	var names []string
 	for {
 		names = append(names, p.name())
@@ -147,33 +141,33 @@ func (p *parser) localStatement() []ast.Stmt {
 			break
 		}
 	}
-	statement := &ast.LocalAssignStmt{}
+	statement := &Declare{}
 	if p.accept('=') {
-		statement.Exprs = p.values(p.expressions(), false)
+		statement.Values = p.values(p.expressions(), false)
 	}
 	for _, name := range names {
-		statement.Names = append(statement.Names, p.declare(name).inTree)
+		statement.Locals = append(statement.Locals, p.declare(name))
 	}
-	return []ast.Stmt{statement}
+	return []Stmt{statement}
 }
 
-func (p *parser) returnStatement() ast.Stmt {
+func (p *parser) returnStatement() Stmt {
 	p.advance()
-	statement := &ast.ReturnStmt{}
+	statement := &Return{}
 	if p.token.kind == tokenEnd || p.token.kind == ';' || p.token.is("end") || p.token.is("else") || p.token.is("elseif") || p.token.is("until") {
 		return statement
 	}
 	list := p.expressions()
-	statement.Exprs = p.values(list, len(list) > 1)
+	statement.Values = p.values(list, len(list) > 1)
 	return statement
 }
 
 // expressionStatement is a call or an assignment.
-func (p *parser) expressionStatement() []ast.Stmt {
+func (p *parser) expressionStatement() []Stmt {
 	first := p.suffixed()
 	if first.kind == callExpr {
 		p.ignoreResult(first.tree)
-		return []ast.Stmt{&ast.FuncCallStmt{Expr: first.tree}}
+		return []Stmt{&Perform{first.tree}}
 	}
 	targets := []expr{first}
 	for p.token.kind == ',' || p.token.kind == '=' {
@@ -194,22 +188,24 @@ func (p *parser) expressionStatement() []ast.Stmt {
 	return nil
 }
 
-func (p *parser) assignment(targets, values []expr) []ast.Stmt {
+func (p *parser) assignment(targets, values []expr) []Stmt {
 	if len(targets) == 1 && len(values) == 1 {
-		return []ast.Stmt{p.assign(targets[0], values[0])}
+		return []Stmt{p.assign(targets[0], values[0])}
 	}
 	// The places come first, then the values, then the assignments from right to left.
-	var before, after []ast.Stmt
-	names := make([]string, len(targets))
+	var before, after []Stmt
+	temps := p.function.temps
+	defer func() { p.function.temps = temps }()
+	names := make([]*Local, len(targets))
 	for i, t := range targets {
 		names[i] = p.temporary()
 		if t.kind == indexExpr {
 			object, key := p.temporary(), p.temporary()
-			before = append(before, &ast.LocalAssignStmt{Names: []string{object, key}, Exprs: []ast.Expr{t.object, t.key}})
-			t.object, t.key = &ast.IdentExpr{Value: object}, &ast.IdentExpr{Value: key}
+			before = append(before, &Declare{[]*Local{object, key}, []Expr{t.object, t.key}})
+			t.object, t.key = &Variable{object}, &Variable{key}
 		}
-		after = append([]ast.Stmt{p.assign(t, expr{tree: &ast.IdentExpr{Value: names[i]}})}, after...)
+		after = append([]Stmt{p.assign(t, expr{tree: &Variable{names[i]}})}, after...)
 	}
-	middle := &ast.LocalAssignStmt{Names: names, Exprs: p.values(values, false)}
-	return []ast.Stmt{&ast.DoBlockStmt{Stmts: append(append(before, middle), after...)}}
+	middle := &Declare{names, p.values(values, false)}
+	return []Stmt{&Block{append(append(before, middle), after...)}}
 }

@@ -1,0 +1,63 @@
+package interpreter
+
+import (
+	"unsafe"
+
+	"github.com/stintdb/stint/engine/script/value"
+)
+
+// Sizes of what a run keeps for the next one.
+const (
+	keptText   = 8 << 10 // bytes of texts
+	keptTables = 64
+	keptRoom   = 64 // items and fields of a table
+)
+
+// memory is where a run makes its texts and tables. Nothing of it is used after the run: whoever takes a value out of a
+// run copies it.
+type memory struct {
+	text   []byte
+	tables []*value.Table
+	used   int // of tables
+}
+
+// Text makes a text of the run from bytes, which it copies.
+func (L *Thread) Text(b []byte) value.Value {
+	m := &L.run.memory
+	if len(b) > keptText/8 {
+		return value.String(string(b))
+	}
+	if len(m.text)+len(b) > cap(m.text) {
+		m.text = make([]byte, 0, keptText) // texts refer to the one before
+	}
+	start := len(m.text)
+	m.text = append(m.text, b...)
+	return value.String(unsafe.String(unsafe.SliceData(m.text[start:]), len(b)))
+}
+
+// NewTable makes a table of the run with room for items and fields.
+func (L *Thread) NewTable(items, fields int) *value.Table {
+	m := &L.run.memory
+	if items+fields > keptRoom || m.used == keptTables {
+		return value.NewTable(items, fields)
+	}
+	if m.used == len(m.tables) {
+		m.tables = append(m.tables, value.NewTable(items, fields))
+	}
+	t := m.tables[m.used]
+	m.used++
+	return t
+}
+
+// reset forgets what the run made.
+func (m *memory) reset() {
+	m.text = m.text[:0]
+	for i, t := range m.tables[:m.used] {
+		if t.Room() > keptRoom {
+			m.tables[i] = &value.Table{}
+		} else {
+			t.Clear()
+		}
+	}
+	m.used = 0
+}

@@ -1,0 +1,317 @@
+package interpreter
+
+import (
+	"github.com/stintdb/stint/engine/script/syntax"
+	"github.com/stintdb/stint/engine/script/value"
+)
+
+func (c *compiler) statement(s syntax.Stmt) exec {
+	switch s := s.(type) {
+	case *syntax.Declare:
+		return c.locals(s)
+	case *syntax.Assign:
+		return c.assign(s)
+	case *syntax.SetGlobal:
+		v := c.operand(s.Value)
+		return func(fr *frame) signal {
+			v.get(fr)
+			fr.at = s.Node
+			fr.L.Fail(readOnlyText)
+			return normal
+		}
+	case *syntax.Perform:
+		prepare := c.prepare(s.Call.(*syntax.Call))
+		return func(fr *frame) signal {
+			mark := len(fr.L.stack)
+			f := prepare(fr)
+			fr.L.call(f, mark)
+			fr.L.stack = fr.L.stack[:mark]
+			return normal
+		}
+	case *syntax.Block:
+		body := c.block(s.Body)
+		return func(fr *frame) signal { return fr.run(body) }
+	case *syntax.While:
+		return c.while(s)
+	case *syntax.Repeat:
+		return c.repeat(s)
+	case *syntax.If:
+		return c.branch(s)
+	case *syntax.NumericFor:
+		return c.numericFor(s)
+	case *syntax.GenericFor:
+		return c.genericFor(s)
+	case *syntax.Return:
+		return c.returns(s)
+	case *syntax.Charge:
+		return func(fr *frame) signal {
+			fr.L.Charge(s.Steps)
+			return normal
+		}
+	}
+	return func(*frame) signal { return broken } // syntax.Break
+}
+
+// locals declares locals with their first values.
+func (c *compiler) locals(s *syntax.Declare) exec {
+	if len(s.Locals) == 1 && len(s.Values) == 1 {
+		local := s.Locals[0]
+		if local.Changed && local.Captured { // its own function may refer to it
+			c.declare(local)
+			v := c.operand(s.Values[0])
+			return func(fr *frame) signal {
+				fr.declare(local, value.Nil)
+				box := boxOf(fr.locals[local.Slot])
+				*box = v.get(fr)
+				return normal
+			}
+		}
+		v := c.operand(s.Values[0])
+		c.declare(local)
+		slot, isBoxed := local.Slot, local.Captured
+		return func(fr *frame) signal {
+			v := v.get(fr)
+			if isBoxed {
+				v = boxed(v)
+			}
+			fr.locals[slot] = v
+			return normal
+		}
+	}
+	push := c.list(s.Values)
+	c.declare(s.Locals...)
+	return func(fr *frame) signal {
+		L := fr.L
+		mark := len(L.stack)
+		n := push(fr)
+		for i, local := range s.Locals {
+			v := value.Nil
+			if i < n {
+				v = L.stack[mark+i]
+			}
+			fr.declare(local, v)
+		}
+		L.stack = L.stack[:mark]
+		return normal
+	}
+}
+
+func (c *compiler) assign(s *syntax.Assign) exec {
+	target, is := s.Target.(*syntax.Index)
+	if !is {
+		return c.assignLocal(s.Target.(*syntax.Variable).Local, c.operand(s.Value))
+	}
+	object, key, v := c.operand(target.Object), c.operand(target.Key), c.operand(s.Value)
+	if s.IsPlain {
+		name := key.constant.Text()
+		return func(fr *frame) signal {
+			o := object.get(fr)
+			x := v.get(fr)
+			fr.at = target.Node
+			fr.L.setField(o, name, x)
+			return normal
+		}
+	}
+	return func(fr *frame) signal {
+		o := object.get(fr)
+		k := key.get(fr)
+		x := v.get(fr)
+		fr.at = target.Node
+		fr.L.setIndex(o, k, x)
+		return normal
+	}
+}
+
+func (c *compiler) assignLocal(local *syntax.Local, v operand) exec {
+	slot := local.Slot
+	switch {
+	case !c.own[local]:
+		at := c.box(local)
+		return func(fr *frame) signal {
+			x := v.get(fr)
+			*fr.function.boxes[at] = x
+			return normal
+		}
+	case local.Captured:
+		return func(fr *frame) signal {
+			x := v.get(fr)
+			*boxOf(fr.locals[slot]) = x
+			return normal
+		}
+	}
+	return func(fr *frame) signal {
+		fr.locals[slot] = v.get(fr)
+		return normal
+	}
+}
+
+func (c *compiler) branch(s *syntax.If) exec {
+	is, then, otherwise := c.condition(s.Condition), c.block(s.Then), c.block(s.Else)
+	return func(fr *frame) signal {
+		if is(fr) {
+			return fr.run(then)
+		}
+		return fr.run(otherwise)
+	}
+}
+
+func (c *compiler) while(s *syntax.While) exec {
+	is, body := c.condition(s.Condition), c.block(s.Body)
+	return func(fr *frame) signal {
+		for is(fr) {
+			if done := fr.run(body); done == broken {
+				break
+			} else if done != normal {
+				return done
+			}
+		}
+		return normal
+	}
+}
+
+func (c *compiler) repeat(s *syntax.Repeat) exec {
+	body := c.block(s.Body)
+	is := c.condition(s.Condition)
+	return func(fr *frame) signal {
+		for {
+			if done := fr.run(body); done == broken {
+				break
+			} else if done != normal {
+				return done
+			}
+			if is(fr) {
+				break
+			}
+		}
+		return normal
+	}
+}
+
+func (c *compiler) numericFor(s *syntax.NumericFor) exec {
+	first, limit := c.operand(s.First), c.operand(s.Limit)
+	step := operand{slot: -1, constant: value.Number(1)}
+	if s.Step != nil {
+		step = c.operand(s.Step)
+	}
+	c.declare(s.Variable)
+	body := c.block(s.Body)
+	return func(fr *frame) signal {
+		x := fr.bound(&first, s.Node, "initial value")
+		limit := fr.bound(&limit, s.Node, "limit")
+		step := fr.bound(&step, s.Node, "step")
+		for x -= step; ; {
+			x += step
+			if !(step > 0 && x <= limit || step <= 0 && x >= limit) {
+				return normal
+			}
+			fr.declare(s.Variable, value.Number(x))
+			if done := fr.run(body); done == broken {
+				return normal
+			} else if done != normal {
+				return done
+			}
+		}
+	}
+}
+
+func (fr *frame) bound(o *operand, node int, what string) float64 {
+	v := o.get(fr)
+	if v.IsNumber() {
+		return v.Float()
+	}
+	fr.at = node
+	x, ok := fr.L.AsNumber(v)
+	if !ok {
+		fr.L.Fail("'for' %s must be a number", what)
+	}
+	return x
+}
+
+func (c *compiler) genericFor(s *syntax.GenericFor) exec {
+	push := c.list(s.Values)
+	c.declare(s.Locals...)
+	body := c.block(s.Body)
+	return func(fr *frame) signal {
+		L := fr.L
+		mark := len(L.stack)
+		n := push(fr)
+		for ; n < 3; n++ {
+			L.stack = append(L.stack, value.Nil)
+		}
+		f, state, control := L.stack[mark], L.stack[mark+1], L.stack[mark+2]
+		L.stack = L.stack[:mark]
+		for {
+			L.stack = append(L.stack, state, control)
+			fr.at = s.Node
+			n := L.call(f, mark)
+			for i, local := range s.Locals {
+				v := value.Nil
+				if i < n {
+					v = L.stack[mark+i]
+				}
+				if i == 0 {
+					control = v
+				}
+				fr.declare(local, v)
+			}
+			L.stack = L.stack[:mark]
+			if control.IsNil() {
+				return normal
+			}
+			if done := fr.run(body); done == broken {
+				return normal
+			} else if done != normal {
+				return done
+			}
+		}
+	}
+}
+
+func (c *compiler) returns(s *syntax.Return) exec {
+	if len(s.Values) == 1 {
+		if call, is := s.Values[0].(*syntax.Call); is && !call.IsSingle {
+			return c.tailCall(call)
+		}
+		if !hasMany(s.Values[0]) {
+			v := c.operand(s.Values[0])
+			return func(fr *frame) signal {
+				fr.result, fr.results = v.get(fr), 1
+				return returned
+			}
+		}
+	}
+	push := c.list(s.Values)
+	return func(fr *frame) signal {
+		fr.take(push(fr))
+		return returned
+	}
+}
+
+// take makes the last values of the stack the frame's results.
+func (fr *frame) take(n int) {
+	if fr.results = n; n == 1 {
+		L := fr.L
+		fr.result = L.stack[len(L.stack)-1]
+		L.stack = L.stack[:len(L.stack)-1]
+	}
+}
+
+// tailCall is a call in whose place the frame ends.
+func (c *compiler) tailCall(e *syntax.Call) exec {
+	prepare := c.prepare(e)
+	return func(fr *frame) signal {
+		L := fr.L
+		mark := len(L.stack)
+		f := prepare(fr)
+		fn := AsFunction(f)
+		if fn == nil {
+			fn = L.callable(f, mark)
+		}
+		if fn.proto != nil {
+			fr.function, fr.results = fn, mark
+			return tail
+		}
+		fr.take(L.callGo(fn, mark))
+		return returned
+	}
+}
