@@ -78,7 +78,9 @@ func BenchmarkGCRA(b *testing.B) {
 // stub answers the commands of gcra.
 type stub struct{}
 
-func (stub) Call(reply []byte, args [][]byte) ([]byte, int) {
+func (stub) Find(string) any { return nil }
+
+func (stub) Call(reply []byte, args [][]byte, _ any) ([]byte, int) {
 	switch string(args[0]) {
 	case "TIME":
 		return append(reply, "*2\r\n$10\r\n1700000000\r\n$6\r\n123456\r\n"...), 0

@@ -20,7 +20,7 @@ func TestGenerated(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(1, 2))}
 	count := testsize.Pick(10000, 1000000)
 	compare := func(body string) (same bool) {
-		redis.Call(nil, [][]byte{[]byte("FLUSHALL")})
+		redis.Call(nil, [][]byte{[]byte("FLUSHALL")}, nil)
 		want := redis.eval(body, testKeys, testArgs)
 		got := eval(body, newMemory())
 		for _, text := range differs {

@@ -10,7 +10,9 @@ type memory struct{ values map[string]string }
 
 func newMemory() *memory { return &memory{map[string]string{}} }
 
-func (m *memory) Call(reply []byte, args [][]byte) ([]byte, int) {
+func (*memory) Find(string) any { return nil }
+
+func (m *memory) Call(reply []byte, args [][]byte, _ any) ([]byte, int) {
 	name := strings.ToUpper(string(args[0]))
 	needs := map[string]int{"SET": 3, "GET": 2, "INCRBY": 3, "ECHO": 2, "PING": 1, "MGET": 2, "LPUSH": 3, "HGETALL": 2, "TIME": 1}
 	switch n, known := needs[name]; {
@@ -44,7 +46,7 @@ func (m *memory) Call(reply []byte, args [][]byte) ([]byte, int) {
 	case "MGET":
 		reply = appendHeader(reply, '*', int64(len(args)-1))
 		for _, key := range args[1:] {
-			reply, _ = m.Call(reply, [][]byte{[]byte("GET"), key})
+			reply, _ = m.Call(reply, [][]byte{[]byte("GET"), key}, nil)
 		}
 		return reply, 0
 	case "LPUSH":

@@ -23,9 +23,13 @@ const BudgetError = interpreter.BudgetError
 
 // Caller carries out the commands that a script calls.
 type Caller interface {
+	// Find returns what the caller knows of the command with a name, which it is given back for each call that has this name
+	// as a constant. It depends on nothing but the name. nil means that the caller must look at the arguments.
+	Find(name string) (row any)
 	// Call appends the RESP2 reply to a command to reply. args[0] is the command's name as the script wrote it; args are
-	// valid during the call only. steps are the price of the command, from the script's [Budget], beyond the price of any call.
-	Call(reply []byte, args [][]byte) (out []byte, steps int)
+	// valid during the call only, and must not be changed. row is what Find returned for the name, or nil. steps are the
+	// price of the command, from the script's [Budget], beyond the price of any call.
+	Call(reply []byte, args [][]byte, row any) (out []byte, steps int)
 	// Expired reports whether the script must end now, with [TimeError]. It is asked once in some thousand steps. Where several nodes
 	// run the script it must be false: they do not get equally far in a time.
 	Expired() bool

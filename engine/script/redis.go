@@ -2,6 +2,8 @@ package script
 
 import (
 	"strings"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
@@ -15,8 +17,8 @@ var redisConstants = map[string]value.Value{
 }
 
 var redisFunctions = map[string]interpreter.GoFunction{
-	"call":               func(L *interpreter.Thread) int { return callCommand(L, true, false) },
-	"pcall":              func(L *interpreter.Thread) int { return callCommand(L, false, false) },
+	"call":               anyCall.function,
+	"pcall":              anyPcall.function,
 	"error_reply":        errorReply,
 	"status_reply":       statusReply,
 	"sha1hex":            sha1Hex,
@@ -43,65 +45,109 @@ func singleField(L *interpreter.Thread, name, text string) value.Value {
 	return value.OfTable(t)
 }
 
-// callCommand is redis.call, and redis.pcall, which returns errors. With unused, the script does nothing with the result.
-func callCommand(L *interpreter.Thread, raises, unused bool) int {
-	m := machineOf(L)
-	problem := m.readArgs(L)
-	if problem != "" {
-		L.Charge(callPrice)
-		if raises {
-			failTable(L, problem)
-		}
-		L.Push(errorTable(L, problem))
-		return 1
+// redisDirects call commands without a frame.
+var redisDirects = map[string]func(interpreter.Site) interpreter.Direct{
+	"call":  func(s interpreter.Site) interpreter.Direct { return newCall(s, true).direct },
+	"pcall": func(s interpreter.Site) interpreter.Direct { return newCall(s, false).direct },
+}
+
+// commandCall is a place of a script that calls a command, or all places that do so by a variable.
+type commandCall struct {
+	raises bool // redis.call, which raises an error where redis.pcall returns it
+	unused bool // the script does nothing with the result
+	name   string
+	row    atomic.Pointer[any] // what the caller knows by the name, once it was asked
+}
+
+var (
+	anyCall  = &commandCall{raises: true}
+	anyPcall = &commandCall{}
+)
+
+func newCall(s interpreter.Site, raises bool) *commandCall {
+	c := &commandCall{raises: raises, unused: s.Unused}
+	if s.First.IsString() {
+		c.name = s.First.Text()
 	}
-	L.Charge(callPrice + 2*len(m.args) + len(m.bytes)/interpreter.BytesPerStep)
-	m.calling = true
-	var steps int
-	m.reply, steps = m.caller.Call(m.reply[:0], m.args)
-	m.calling = false
-	L.Charge(steps)
-	if unused && len(m.reply) > 0 && strings.IndexByte(":+$", m.reply[0]) >= 0 {
-		L.ChargeBytes(len(m.reply))
-		return 0
-	}
-	c := converter{L: L, reply: m.reply}
-	v := c.value(0)
-	L.ChargeBytes(len(m.reply))
-	if raises && c.isError {
-		L.Raise(v)
-	}
-	L.Push(v)
+	return c
+}
+
+// function is the call as a function of the library.
+func (c *commandCall) function(L *interpreter.Thread) int {
+	L.Push(c.call(L, L.Args()))
 	return 1
 }
 
-// readArgs puts the arguments of a command into m.args, or says why it can't.
-func (m *machine) readArgs(L *interpreter.Thread) (problem string) {
-	n := L.Top()
-	if n == 0 {
-		return "ERR Please specify at least one argument for this redis lib call"
+func (c *commandCall) direct(L *interpreter.Thread, args []value.Value) (value.Value, bool) {
+	return c.call(L, args), true
+}
+
+func (c *commandCall) call(L *interpreter.Thread, args []value.Value) value.Value {
+	m := machineOf(L)
+	size, problem := m.readArgs(L, args)
+	if problem != "" {
+		L.Charge(callPrice)
+		if c.raises {
+			failTable(L, problem)
+		}
+		return errorTable(L, problem)
 	}
-	m.bytes, m.ends = m.bytes[:0], m.ends[:0]
-	for i := 1; i <= n; i++ {
-		switch v := L.Get(i); v.Kind() {
+	L.Charge(callPrice + 2*len(args) + size/interpreter.BytesPerStep)
+	var steps int
+	m.reply, steps = m.caller.Call(m.reply[:0], m.args, c.rowOf(m.caller))
+	L.Charge(steps)
+	if c.unused && len(m.reply) > 0 && m.reply[0] != '-' && m.reply[0] != '*' {
+		L.ChargeBytes(len(m.reply))
+		return value.Nil
+	}
+	r := converter{L: L, reply: m.reply}
+	v := r.value(0)
+	L.ChargeBytes(len(m.reply))
+	if c.raises && r.isError {
+		L.Raise(v)
+	}
+	return v
+}
+
+// rowOf is what the caller knows of the command, if the script has its name as a constant.
+func (c *commandCall) rowOf(caller Caller) any {
+	if c.name == "" {
+		return nil
+	}
+	row := c.row.Load()
+	if row == nil {
+		found := caller.Find(c.name)
+		row = &found
+		c.row.Store(row)
+	}
+	return *row
+}
+
+// readArgs makes m.args of the arguments of a command, or says why it can't. Texts are read where they stand. It returns
+// the number of bytes of all.
+func (m *machine) readArgs(L *interpreter.Thread, args []value.Value) (size int, problem string) {
+	if len(args) == 0 {
+		return 0, "ERR Please specify at least one argument for this redis lib call"
+	}
+	m.args, m.numbers = m.args[:0], m.numbers[:0]
+	for _, v := range args {
+		var arg []byte
+		switch v.Kind() {
 		case value.StringKind:
 			text := v.Text()
 			L.ChargeBytes(len(text))
-			m.bytes = append(m.bytes, text...)
+			arg = unsafe.Slice(unsafe.StringData(text), len(text)) // commands do not change their arguments
 		case value.NumberKind:
-			m.bytes = ctext.AppendNumber(m.bytes, v.Float(), 17)
+			start := len(m.numbers)
+			m.numbers = ctext.AppendNumber(m.numbers, v.Float(), 17)
+			arg = m.numbers[start:]
 		default:
-			return "ERR Lua redis lib command arguments must be strings or integers"
+			return 0, "ERR Lua redis lib command arguments must be strings or integers"
 		}
-		m.ends = append(m.ends, len(m.bytes))
+		m.args = append(m.args, arg[:len(arg):len(arg)])
+		size += len(arg)
 	}
-	m.args = m.args[:0]
-	start := 0
-	for _, end := range m.ends {
-		m.args = append(m.args, m.bytes[start:end:end])
-		start = end
-	}
-	return ""
+	return size, ""
 }
 
 // onlyString returns the single argument of a function, if it is a string.

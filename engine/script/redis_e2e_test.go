@@ -41,8 +41,10 @@ func startRedis(t *testing.T) *redisServer {
 	return &redisServer{conn, bufio.NewReader(conn)}
 }
 
+func (*redisServer) Find(string) any { return nil }
+
 // Call lets Redis carry out a command.
-func (r *redisServer) Call(reply []byte, args [][]byte) ([]byte, int) {
+func (r *redisServer) Call(reply []byte, args [][]byte, _ any) ([]byte, int) {
 	request := appendHeader(nil, '*', int64(len(args)))
 	for _, arg := range args {
 		request = appendBulk(request, arg)
@@ -77,7 +79,7 @@ func (r *redisServer) read(reply []byte) []byte {
 
 func (r *redisServer) eval(body string, keys, argv [][]byte) []byte {
 	args := append([][]byte{[]byte("EVAL"), []byte(body), []byte(strconv.Itoa(len(keys)))}, keys...)
-	reply, _ := r.Call(nil, append(args, argv...))
+	reply, _ := r.Call(nil, append(args, argv...), nil)
 	return reply
 }
 
@@ -87,7 +89,7 @@ func TestRecordedReplies(t *testing.T) {
 	records := readRecords(t)
 	var file bytes.Buffer
 	for _, r := range records {
-		redis.Call(nil, [][]byte{[]byte("FLUSHALL")})
+		redis.Call(nil, [][]byte{[]byte("FLUSHALL")}, nil)
 		got := fmt.Sprintf("%q", redis.eval(r.script, testKeys, testArgs))
 		if got != r.reply && !*update {
 			t.Errorf("%s\nRedis replies %s\nrecorded is   %s", r.script, got, r.reply)

@@ -19,9 +19,9 @@ func TestTranscriptsOfRedis(t *testing.T) {
 			if s.command == "" || s.command == "run endless" {
 				continue
 			}
-			redis.Call(nil, [][]byte{[]byte("FLUSHALL")})
+			redis.Call(nil, [][]byte{[]byte("FLUSHALL")}, nil)
 			reply := redis.eval(s.saying("'RPUSH','said'"), testKeys, testArgs)
-			list, _ := redis.Call(nil, [][]byte{[]byte("LRANGE"), []byte("said"), []byte("0"), []byte("-1")})
+			list, _ := redis.Call(nil, [][]byte{[]byte("LRANGE"), []byte("said"), []byte("0"), []byte("-1")}, nil)
 			got := outcome(textsOf(list), reply)
 			want := s.want
 			if lines := strings.SplitAfter(want, "\n"); len(lines) > 1 && strings.HasSuffix(lines[len(lines)-2], " steps\n") {

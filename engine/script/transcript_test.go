@@ -116,7 +116,9 @@ var shaPattern = regexp.MustCompile(`[0-9a-f]{40}`)
 // listener hears what a script says.
 type listener struct{ said []string }
 
-func (l *listener) Call(reply []byte, args [][]byte) ([]byte, int) {
+func (*listener) Find(string) any { return nil }
+
+func (l *listener) Call(reply []byte, args [][]byte, _ any) ([]byte, int) {
 	if string(args[0]) != "ECHO" || len(args) != 2 {
 		return appendError(reply, "ERR Unknown Redis command called from script"), 0
 	}

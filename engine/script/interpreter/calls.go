@@ -23,9 +23,6 @@ func (c *compiler) prepare(e *syntax.Call) prepare {
 		}
 	}
 	f := c.operand(e.Func)
-	if e.IsUnused {
-		f.constant = unusedCalls[e.Func.(*syntax.Builtin).Name]
-	}
 	return func(fr *frame) value.Value {
 		callee := f.get(fr)
 		push(fr)
@@ -36,6 +33,9 @@ func (c *compiler) prepare(e *syntax.Call) prepare {
 
 // call is a call for its first result.
 func (c *compiler) call(e *syntax.Call) eval {
+	if direct := c.direct(e, false); direct != nil {
+		return direct
+	}
 	prepare := c.prepare(e)
 	return func(fr *frame) value.Value {
 		mark := len(fr.L.stack)
@@ -102,6 +102,12 @@ func (c *compiler) many(e syntax.Expr) evals {
 		return func(fr *frame) int {
 			fr.L.Charge(len(fr.varargs) / SlotsPerStep)
 			return fr.L.PushAll(fr.varargs)
+		}
+	}
+	if direct := c.direct(e.(*syntax.Call), false); direct != nil {
+		return func(fr *frame) int {
+			fr.L.Push(direct(fr))
+			return 1
 		}
 	}
 	prepare := c.prepare(e.(*syntax.Call))

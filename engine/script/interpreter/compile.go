@@ -1,6 +1,8 @@
 package interpreter
 
 import (
+	"slices"
+
 	"github.com/stintdb/stint/engine/script/syntax"
 	"github.com/stintdb/stint/engine/script/value"
 )
@@ -33,7 +35,7 @@ func Compile(c *syntax.Chunk, source string, budget int) (function *Function, we
 	if err != nil {
 		return nil, 0, left, err
 	}
-	f := compiler{chunk: c}
+	f := compiler{chunk: c, aliases: map[*syntax.Local]string{}}
 	return &Function{proto: f.function(body)}, weight, left, nil
 }
 
@@ -46,6 +48,8 @@ type compiler struct {
 	own   map[*syntax.Local]bool // locals that were declared so far
 	boxes map[*syntax.Local]int  // captured ones of the functions around it, by number
 	proto *proto
+
+	aliases map[*syntax.Local]string // locals that are always a builtin, by its name; shared by all functions
 }
 
 func (c *compiler) function(f *syntax.Function) *proto {
@@ -103,35 +107,53 @@ func (fr *frame) run(list []exec) signal {
 	return normal
 }
 
-// operand is an expression that is often a local or a constant, which it then reads without a call.
+// operand is an expression that is often a local or a constant. Both have a slot in the frame, which is read without a
+// call.
 type operand struct {
-	compute  eval // nil of these
-	slot     int  // of a local, or -1
-	constant value.Value
+	compute  eval        // nil if the value is in the slot
+	slot     int         // of the frame
+	constant value.Value // that the slot has; nil of a local
 }
 
 func (o *operand) get(fr *frame) value.Value {
 	if o.compute != nil {
 		return o.compute(fr)
 	}
-	if o.slot >= 0 {
-		return fr.locals[o.slot]
-	}
-	return o.constant
+	return fr.locals[o.slot]
 }
 
 func (c *compiler) operand(e syntax.Expr) operand {
 	switch e := e.(type) {
 	case *syntax.Constant:
-		return operand{slot: -1, constant: constant(e)}
+		return c.constant(constant(e))
 	case *syntax.Builtin:
-		return operand{slot: -1, constant: Builtins[e.Name]}
+		return c.constant(Builtins[e.Name])
 	case *syntax.Variable:
+		if name, known := c.aliases[e.Local]; known {
+			return c.constant(Builtins[name])
+		}
 		if c.own[e.Local] && !e.Local.Captured {
 			return operand{slot: e.Local.Slot}
 		}
 	}
 	return operand{compute: c.expression(e)}
+}
+
+// maxConstants is the number of constants that a function's frames hold. Further ones are rarely worth the room.
+const maxConstants = 32
+
+// constant gives a constant a slot after those of the function's locals.
+func (c *compiler) constant(v value.Value) operand {
+	p := c.proto
+	at := slices.Index(p.constants, v)
+	if at < 0 {
+		if len(p.constants) == maxConstants {
+			return operand{compute: func(*frame) value.Value { return v }, constant: v}
+		}
+		at = len(p.constants)
+		p.constants = append(p.constants, v)
+	}
+	return operand{slot: p.slots + at, constant: v}
 }
 
 func (c *compiler) operands(list []syntax.Expr) (all []operand) {

@@ -71,7 +71,7 @@ func (c *coroutine) execute(yield func(struct{}) bool) {
 }
 
 // arguments copies those of the current function, from one on.
-func (L *Thread) arguments(from int) []value.Value { return slices.Clone(L.stack[L.base+from-1:]) }
+func (L *Thread) argumentsFrom(from int) []value.Value { return slices.Clone(L.stack[L.base+from-1:]) }
 
 // run lets the coroutine run until it yields or ends.
 func (all *coroutines) run(c *coroutine, args []value.Value) ([]value.Value, *Raised) {
@@ -101,7 +101,7 @@ func coroutineResume(L *Thread) int {
 		return 1 + L.PushString("cannot resume "+nonSuspended(status)+" coroutine")
 	}
 	L.Charge(20 + L.Top()/SlotsPerStep)
-	results, failed := all.run(c, L.arguments(2))
+	results, failed := all.run(c, L.argumentsFrom(2))
 	if failed != nil {
 		v := L.survive(failed)
 		L.Push(value.False)
@@ -127,7 +127,7 @@ func coroutineWrap(L *Thread) int {
 			L.Fail("cannot resume %s coroutine", nonSuspended(status))
 		}
 		L.Charge(20 + L.Top()/SlotsPerStep)
-		results, failed := all.run(c, L.arguments(1))
+		results, failed := all.run(c, L.argumentsFrom(1))
 		if failed == nil {
 			return L.PushAll(results)
 		}
@@ -147,7 +147,7 @@ func coroutineYield(L *Thread) int {
 	if c == nil {
 		L.Raise(value.String("attempt to yield across metamethod/C-call boundary"))
 	}
-	c.passed = L.arguments(1)
+	c.passed = L.argumentsFrom(1)
 	L.Charge(20 + len(c.passed)/SlotsPerStep)
 	if !c.yield(struct{}{}) { // the run is over
 		L.End(BudgetError)

@@ -12,10 +12,7 @@ func (c *compiler) expression(e syntax.Expr) eval {
 	case *syntax.Variable:
 		return c.variable(e.Local)
 	case *syntax.Arguments:
-		if e.IsArgv {
-			return func(fr *frame) value.Value { return fr.L.run.argv }
-		}
-		return func(fr *frame) value.Value { return fr.L.run.keys }
+		return func(fr *frame) value.Value { return fr.L.arguments(e.IsArgv) }
 	case *syntax.Missing:
 		return func(fr *frame) value.Value {
 			fr.at = e.Node
@@ -66,7 +63,7 @@ func (c *compiler) expression(e syntax.Expr) eval {
 		}
 	}
 	o := c.operand(e)
-	return func(*frame) value.Value { return o.constant }
+	return func(fr *frame) value.Value { return o.get(fr) }
 }
 
 // variable reads a local.
@@ -91,6 +88,12 @@ func boxOf(v value.Value) *value.Value { return (*value.Value)(v.Object()) }
 
 func (c *compiler) index(e *syntax.Index) eval {
 	object, key := c.operand(e.Object), c.operand(e.Key)
+	if of, is := e.Object.(*syntax.Arguments); is && key.constant.IsNumber() {
+		i, isArgv := int(key.constant.Float()), of.IsArgv
+		if float64(i) == key.constant.Float() && i >= 1 && i < value.MaxIndex {
+			return func(fr *frame) value.Value { return fr.L.argument(isArgv, i) }
+		}
+	}
 	if e.Charged {
 		return func(fr *frame) value.Value {
 			o, k := object.get(fr), key.get(fr)
@@ -112,7 +115,7 @@ func (c *compiler) index(e *syntax.Index) eval {
 
 // closure makes a function with the boxes of the locals around it.
 func (c *compiler) closure(e *syntax.Function) eval {
-	inner := compiler{chunk: c.chunk, outer: c}
+	inner := compiler{chunk: c.chunk, outer: c, aliases: c.aliases}
 	p := inner.function(e)
 	if len(p.captures) == 0 {
 		return func(*frame) value.Value { return OfFunction(&Function{proto: p}) }

@@ -11,9 +11,6 @@ import (
 // Nothing changes them after [Install].
 var Builtins = map[string]value.Value{}
 
-// unusedCalls are functions that do the same as some builtins, and return nothing.
-var unusedCalls map[string]value.Value
-
 // The libraries are shared by all runs. A script sees each one through an empty table, which lets it read and nothing
 // else.
 var (
@@ -27,17 +24,15 @@ var ipairsNext = NewFunction(nextItem)
 // Library is a table of the globals, such as string.
 type Library struct {
 	Functions map[string]GoFunction
+	Directs   map[string]func(Site) Direct // of some of the functions
 	Constants map[string]value.Value
 }
 
 // Install makes the globals of all scripts, and must be called once, before the first: the language's own functions and
-// the libraries. unused are functions, by their builtins' names, that are called where nobody wants the result.
-func Install(libraries map[string]Library, unused map[string]GoFunction) {
+// the libraries.
+func Install(libraries map[string]Library) {
 	everything := &value.Table{}
-	unusedCalls = map[string]value.Value{}
-	for name, f := range unused {
-		unusedCalls[name] = NewFunction(f)
-	}
+	directs = map[string]func(Site) Direct{}
 	libraries = maps.Clone(libraries)
 	libraries["coroutine"] = Library{Functions: coroutineFunctions}
 	for _, name := range sortedKeys(libraries) {
@@ -48,7 +43,7 @@ func Install(libraries map[string]Library, unused map[string]GoFunction) {
 		fill(t, name+".", libraries[name])
 		add(everything, name, name, value.OfTable(readOnly(t, value.OfTable(t), &value.Table{})))
 	}
-	fill(everything, "", Library{Functions: baseFunctions})
+	fill(everything, "", Library{Functions: baseFunctions, Directs: baseDirects})
 	add(everything, "_VERSION", "_VERSION", value.String("Lua 5.1"))
 	add(everything, "_G", "_G", value.OfTable(globals))
 	readOnly(everything, NewFunction(func(L *Thread) int { return globalField(L, everything) }), globals)
@@ -63,6 +58,9 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 func fill(t *value.Table, path string, from Library) {
 	for _, name := range sortedKeys(from.Functions) {
 		add(t, path+name, name, NewFunction(from.Functions[name]))
+	}
+	for name, direct := range from.Directs {
+		directs["("+path+name+")"] = direct
 	}
 	for _, name := range sortedKeys(from.Constants) {
 		add(t, path+name, name, from.Constants[name])
@@ -95,9 +93,9 @@ func globalField(L *Thread, everything *value.Table) int {
 		name, _ := AsText(key)
 		switch {
 		case name == "KEYS":
-			v = L.run.keys
+			v = L.arguments(false)
 		case name == "ARGV":
-			v = L.run.argv
+			v = L.arguments(true)
 		default:
 			L.missingGlobal(name)
 		}

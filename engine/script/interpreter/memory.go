@@ -61,3 +61,43 @@ func (m *memory) reset() {
 	}
 	m.used = 0
 }
+
+// arguments are KEYS or ARGV: texts of the request, and the table of them once the script uses it as a table.
+type arguments struct {
+	texts [][]byte
+	table *value.Table
+}
+
+func (r *Run) argumentsOf(isArgv bool) *arguments {
+	if isArgv {
+		return &r.arguments[1]
+	}
+	return &r.arguments[0]
+}
+
+// argument is KEYS[i] or ARGV[i].
+func (L *Thread) argument(isArgv bool, i int) value.Value {
+	a := L.run.argumentsOf(isArgv)
+	switch {
+	case a.table != nil:
+		return a.table.GetInt(i)
+	case i <= len(a.texts):
+		return textOf(a.texts[i-1])
+	}
+	return value.Nil
+}
+
+// arguments is the table KEYS or ARGV.
+func (L *Thread) arguments(isArgv bool) value.Value {
+	a := L.run.argumentsOf(isArgv)
+	if a.table == nil {
+		a.table = L.NewTable(len(a.texts), 0)
+		for i, text := range a.texts {
+			a.table.SetInt(i+1, textOf(text))
+		}
+	}
+	return value.OfTable(a.table)
+}
+
+// textOf is a text of the request, which outlives the run.
+func textOf(b []byte) value.Value { return value.String(unsafe.String(unsafe.SliceData(b), len(b))) }

@@ -39,7 +39,7 @@ type Run struct {
 	budget     int    // steps that are left
 	lookAt     int    // the budget at which the script's time is looked at
 	over       string // why the script must end
-	keys, argv value.Value
+	arguments  [2]arguments         // KEYS and ARGV
 	dead       map[*value.Table]int // deleted keys, which iteration steps over
 	names      map[value.Value]int  // of objects, for tostring
 	coroutines coroutines
@@ -55,10 +55,10 @@ func NewRun() *Run {
 }
 
 // Start prepares the run of a script within a budget, with its KEYS and ARGV.
-func (r *Run) Start(host Host, budget int, keys, argv *value.Table) {
+func (r *Run) Start(host Host, budget int, keys, argv [][]byte) {
 	r.budget, r.over, r.Host = budget, "", host
 	r.lookAt = max(r.budget-stepsPerLook, 0)
-	r.keys, r.argv = value.OfTable(keys), value.OfTable(argv)
+	r.arguments[0].texts, r.arguments[1].texts = keys, argv
 }
 
 // Execute runs a script's function. It returns its first result, or its error. A panic of the host goes on.
@@ -123,7 +123,8 @@ type proto struct {
 	isVariadic bool
 	arg        *syntax.Local
 	usesDots   bool
-	slots      int
+	slots      int           // of the locals
+	constants  []value.Value // whose slots follow
 	body       []exec
 	entry      syntax.Charge
 	captures   []capture

@@ -20,7 +20,14 @@ func (c *compiler) statement(s syntax.Stmt) exec {
 			return normal
 		}
 	case *syntax.Perform:
-		prepare := c.prepare(s.Call.(*syntax.Call))
+		call := s.Call.(*syntax.Call)
+		if direct := c.direct(call, true); direct != nil {
+			return func(fr *frame) signal {
+				direct(fr)
+				return normal
+			}
+		}
+		prepare := c.prepare(call)
 		return func(fr *frame) signal {
 			mark := len(fr.L.stack)
 			f := prepare(fr)
@@ -56,6 +63,9 @@ func (c *compiler) statement(s syntax.Stmt) exec {
 func (c *compiler) locals(s *syntax.Declare) exec {
 	if len(s.Locals) == 1 && len(s.Values) == 1 {
 		local := s.Locals[0]
+		if name := c.builtin(s.Values[0]); name != "" && !local.Changed {
+			c.aliases[local] = name
+		}
 		if local.Changed && local.Captured { // its own function may refer to it
 			c.declare(local)
 			v := c.operand(s.Values[0])
@@ -189,9 +199,11 @@ func (c *compiler) repeat(s *syntax.Repeat) exec {
 
 func (c *compiler) numericFor(s *syntax.NumericFor) exec {
 	first, limit := c.operand(s.First), c.operand(s.Limit)
-	step := operand{slot: -1, constant: value.Number(1)}
+	var step operand
 	if s.Step != nil {
 		step = c.operand(s.Step)
+	} else {
+		step = c.constant(value.Number(1))
 	}
 	c.declare(s.Variable)
 	body := c.block(s.Body)
@@ -298,6 +310,12 @@ func (fr *frame) take(n int) {
 
 // tailCall is a call in whose place the frame ends.
 func (c *compiler) tailCall(e *syntax.Call) exec {
+	if direct := c.direct(e, false); direct != nil {
+		return func(fr *frame) signal {
+			fr.result, fr.results = direct(fr), 1
+			return returned
+		}
+	}
 	prepare := c.prepare(e)
 	return func(fr *frame) signal {
 		L := fr.L

@@ -156,8 +156,10 @@ func (fr *frame) bind(mark int) {
 	if p.isVariadic && len(args) > len(p.parameters) {
 		further = len(args) - len(p.parameters)
 	}
-	room := L.allocate(p.slots + further)
-	fr.locals, fr.varargs = room[:p.slots:p.slots], room[p.slots:]
+	held := p.slots + len(p.constants)
+	room := L.allocate(held + further)
+	fr.locals, fr.varargs = room[:held:held], room[held:]
+	copy(fr.locals[p.slots:], p.constants)
 	for i, local := range p.parameters {
 		v := value.Nil
 		if i < len(args) {
@@ -251,6 +253,9 @@ func (L *Thread) Top() int { return len(L.stack) - L.base }
 
 // SetTop drops all but some arguments.
 func (L *Thread) SetTop(n int) { L.stack = L.stack[:L.base+n] }
+
+// Args are the arguments.
+func (L *Thread) Args() []value.Value { return L.stack[L.base:] }
 
 // Push adds a result.
 func (L *Thread) Push(v value.Value) { L.stack = append(L.stack, v) }

@@ -80,12 +80,24 @@ func (s *scriptCaller) Expired() bool {
 	return s.expired
 }
 
+// Find implements [script.Caller]: it returns the row of a command without subcommands.
+func (s *scriptCaller) Find(name string) any {
+	if row := command.LookUp([]byte(name)); row != nil && len(row.Sub) == 0 {
+		return row
+	}
+	return nil
+}
+
 // Call implements [script.Caller].
-func (s *scriptCaller) Call(reply []byte, args [][]byte) (out []byte, steps int) {
+func (s *scriptCaller) Call(reply []byte, args [][]byte, known any) (out []byte, steps int) {
 	before := s.call.Tx.Work()
-	c, row := &s.inner, command.LookUp(args[0])
-	if sub := command.RowOf(args); sub != nil && sub.Data != 0 {
-		row = sub
+	c := &s.inner
+	row, _ := known.(*command.Row)
+	if row == nil {
+		row = command.LookUp(args[0])
+		if sub := command.RowOf(args); sub != nil && sub.Data != 0 {
+			row = sub
+		}
 	}
 	*c = Call{Tx: s.call.Tx, Args: args, executor: s.call.executor, Writer: resp.Writer{Buf: reply}}
 	switch err := s.check(row, args); {

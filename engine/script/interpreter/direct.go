@@ -1,0 +1,115 @@
+package interpreter
+
+import (
+	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/syntax"
+	"github.com/stintdb/stint/engine/script/value"
+)
+
+// Direct carries out a call of a library's function without a frame of its own, and returns the function's only result.
+// It returns false, before it has charged or done anything, to make the interpreter call the function itself: for
+// arguments that it does not take, and for errors, which name the function.
+type Direct func(L *Thread, args []value.Value) (result value.Value, done bool)
+
+// Site is a call in a script of a function that has a [Direct]. What is known of it when the script is compiled may
+// choose the Direct.
+type Site struct {
+	First  value.Value // the first argument if it is a constant, or nil
+	Unused bool        // nobody reads the result
+}
+
+// directs are the makers of Directs, by the names of the builtins.
+var directs map[string]func(s Site) Direct
+
+// builtin is the name of a builtin that an expression always is, or "".
+func (c *compiler) builtin(e syntax.Expr) string {
+	switch e := e.(type) {
+	case *syntax.Builtin:
+		return e.Name
+	case *syntax.Variable:
+		return c.aliases[e.Local]
+	}
+	return ""
+}
+
+// direct is a call of a builtin by its Direct, or nil if it has none.
+func (c *compiler) direct(e *syntax.Call, unused bool) eval {
+	name := c.builtin(e.Func)
+	of, known := directs[name]
+	if !known || e.Method != "" {
+		return nil
+	}
+	site := Site{Unused: unused}
+	if len(e.Args) > 0 {
+		if first, is := e.Args[0].(*syntax.Constant); is {
+			site.First = constant(first)
+		}
+	}
+	push, function, call := c.list(e.Args), Builtins[name], of(site)
+	return func(fr *frame) value.Value {
+		L := fr.L
+		mark := len(L.stack)
+		push(fr)
+		fr.at = e.Node
+		if L.depth < maxCalls {
+			if v, done := call(L, L.stack[mark:]); done {
+				L.stack = L.stack[:mark]
+				return v
+			}
+		}
+		return L.call1(function, mark)
+	}
+}
+
+// Always is the maker of a Direct that all calls share.
+func Always(d Direct) func(Site) Direct { return func(Site) Direct { return d } }
+
+// DirectOf1 is the Direct of a function of one number.
+func DirectOf1(f func(float64) float64) func(Site) Direct {
+	return Always(func(_ *Thread, args []value.Value) (value.Value, bool) {
+		if len(args) == 1 && args[0].IsNumber() {
+			return value.Number(f(args[0].Float())), true
+		}
+		return value.Nil, false
+	})
+}
+
+var baseDirects = map[string]func(Site) Direct{
+	"tonumber": Always(directToNumber),
+	"tostring": Always(directToString),
+}
+
+func directToNumber(L *Thread, args []value.Value) (value.Value, bool) {
+	if len(args) != 1 {
+		return value.Nil, false
+	}
+	v := args[0]
+	if v.IsNumber() {
+		return v, true
+	}
+	if !v.IsString() {
+		return value.Nil, false
+	}
+	x, ok := L.ParseNumber(v.Text())
+	if !ok {
+		return value.Nil, true
+	}
+	return value.Number(x), true
+}
+
+func directToString(L *Thread, args []value.Value) (value.Value, bool) {
+	if len(args) != 1 {
+		return value.Nil, false
+	}
+	v := args[0]
+	switch {
+	case v.IsNumber():
+		L.run.build = ctext.AppendNumber(L.run.build[:0], v.Float(), 14)
+		L.ChargeBytes(len(L.run.build))
+		return L.Text(L.run.build), true
+	case v.IsString():
+		L.ChargeBytes(len(v.Text()))
+		return v, true
+	}
+	return value.Nil, false
+}
