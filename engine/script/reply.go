@@ -72,6 +72,9 @@ func (w *replyWriter) write(reply []byte, v value.Value, depth int) []byte {
 
 // table writes an array, or what a single field makes of a table.
 func (w *replyWriter) table(reply []byte, t *value.Table, depth int) []byte {
+	if !t.HasFields() {
+		return w.items(reply, t, depth)
+	}
 	if v := t.GetString("err"); v.IsString() {
 		return appendError(reply, v.Text())
 	}
@@ -97,6 +100,11 @@ func (w *replyWriter) table(reply []byte, t *value.Table, depth int) []byte {
 			return appendBulk(reply, text)
 		}
 	}
+	return w.items(reply, t, depth)
+}
+
+// items writes an array up to the first nil.
+func (w *replyWriter) items(reply []byte, t *value.Table, depth int) []byte {
 	n := 0
 	for !t.GetInt(n + 1).IsNil() {
 		n++

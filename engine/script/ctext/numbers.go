@@ -57,7 +57,7 @@ func WritePrice(x float64, precision int, conversion byte) int {
 // ReadNumber reads a number as Lua does with C's strtod: it accepts blanks around the number, hexadecimal digits, "inf" and
 // "nan". A zero byte ends the text.
 func ReadNumber(s string) (float64, bool) {
-	if x, ok := readShort(s); ok {
+	if x, ok := ReadShort(s); ok {
 		return x, true
 	}
 	if len(s) > maxNumeral {
@@ -98,17 +98,18 @@ func ReadNumber(s string) (float64, bool) {
 	return sign * number, true
 }
 
-// readShort reads up to 15 digits, perhaps with a point among them, as most numbers are. Both the digits and the power of
-// ten are exact as floats, so their quotient is rounded once, as it must be (Clinger 1990).
-func readShort(s string) (x float64, ok bool) {
-	if len(s) == 0 || len(s) > 16 || s[0] == '.' {
+// ReadShort is [ReadNumber] for digits with at most one point among them, as most numbers are, of which [ReadPrice] is 0.
+// Up to 15 digits, and the power of ten, are exact as floats, so their quotient is rounded once, as it must be (Clinger
+// 1990).
+func ReadShort(s string) (x float64, ok bool) {
+	if len(s) == 0 || len(s) > 19 || s[0] == '.' {
 		return 0, false
 	}
-	digits, point := 0, -1
+	digits, point := uint64(0), -1
 	for i := range len(s) {
 		switch c := s[i]; {
 		case IsDigit(c):
-			digits = digits*10 + int(c-'0')
+			digits = digits*10 + uint64(c-'0')
 		case c == '.' && point < 0:
 			point = i
 		default:
@@ -116,15 +117,16 @@ func readShort(s string) (x float64, ok bool) {
 		}
 	}
 	switch {
-	case point >= 0:
+	case digits < 1<<53 && point >= 0 && len(s)-1-point < len(powersOfTen):
 		return float64(digits) / powersOfTen[len(s)-1-point], true
-	case len(s) == 16:
-		return 0, false
+	case digits < 1<<53 && point < 0:
+		return float64(digits), true
 	}
-	return float64(digits), true
+	x, err := strconv.ParseFloat(s, 64)
+	return x, err == nil
 }
 
-var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
 
 // NumeralEnd returns the end of the digits, fraction and exponent at the start of s, or -1 when there are none.
 func NumeralEnd(s string, digit func(byte) bool, exponent byte) int {

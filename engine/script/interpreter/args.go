@@ -119,6 +119,9 @@ func (L *Thread) OptString(i int, otherwise string) string {
 
 // ParseNumber is ctext.ReadNumber for a script, which pays for it.
 func (L *Thread) ParseNumber(s string) (float64, bool) {
+	if x, ok := ctext.ReadShort(s); ok {
+		return x, true
+	}
 	if price := ctext.ReadPrice(s); price > 0 {
 		L.Charge(price)
 	}

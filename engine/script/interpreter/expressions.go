@@ -333,9 +333,7 @@ func (fr *frame) setItems(t *value.Table, start int, push evals) {
 	for n > 0 && L.stack[mark+n-1].IsNil() {
 		n--
 	}
-	for i, v := range L.stack[mark : mark+n] {
-		t.SetInt(start+i+1, v)
-	}
+	t.SetItems(start, L.stack[mark:mark+n])
 	L.stack = L.stack[:mark]
 }
 

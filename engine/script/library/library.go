@@ -30,7 +30,7 @@ func All() map[string]interpreter.Library {
 		"bit":      {Functions: bitFunctions},
 		"cjson":    {Functions: jsonFunctions, Constants: jsonConstants},
 		"cmsgpack": {Functions: packFunctions, Constants: packConstants},
-		"math":     {Functions: mathFunctions, Constants: mathConstants},
+		"math":     {Functions: mathFunctions, Directs: mathDirects, Constants: mathConstants},
 		"string":   {Functions: stringFunctions},
 		"struct":   {Functions: structFunctions},
 		"table":    {Functions: tableFunctions},

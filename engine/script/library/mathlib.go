@@ -61,6 +61,29 @@ var mathFunctions = map[string]interpreter.GoFunction{
 	},
 }
 
+// mathDirects are the functions of which limiters make use.
+var mathDirects = map[string]func(interpreter.Site) interpreter.Direct{
+	"abs": interpreter.DirectOf1(math.Abs), "ceil": interpreter.DirectOf1(math.Ceil), "floor": interpreter.DirectOf1(math.Floor),
+	"max": interpreter.Always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
+		if len(args) != 2 || !args[0].IsNumber() || !args[1].IsNumber() {
+			return value.Nil, false
+		}
+		if args[1].Float() > args[0].Float() {
+			return args[1], true
+		}
+		return args[0], true
+	}),
+	"min": interpreter.Always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
+		if len(args) != 2 || !args[0].IsNumber() || !args[1].IsNumber() {
+			return value.Nil, false
+		}
+		if args[1].Float() < args[0].Float() {
+			return args[1], true
+		}
+		return args[0], true
+	}),
+}
+
 func extreme(L *interpreter.Thread, better func(a, b float64) bool) int {
 	best := L.CheckNumber(1)
 	for i := 2; i <= L.Top(); i++ {

@@ -133,6 +133,20 @@ func (t *Table) SetInt(i int, value Value) {
 	}
 }
 
+// SetItems sets the items after the first start ones.
+func (t *Table) SetItems(start int, values []Value) {
+	if len(t.array) == start && start+len(values) < MaxIndex {
+		t.array = append(t.array, values...)
+		return
+	}
+	for i, v := range values {
+		t.SetInt(start+i+1, v)
+	}
+}
+
+// HasFields reports whether keys other than those of the array were set.
+func (t *Table) HasFields() bool { return len(t.entries) > 0 }
+
 // Insert puts a value before an item of the array.
 func (t *Table) Insert(i int, value Value) { t.array = slices.Insert(t.array, i-1, value) }
 

@@ -108,7 +108,7 @@ func (s *scriptCaller) Call(reply []byte, args [][]byte, known any) (out []byte,
 	default:
 		s.limit(row, c)
 	}
-	out, *c = c.Writer.Buf, Call{}
+	out, c.Args, c.Writer.Buf = c.Writer.Buf, nil, nil // do not keep buffers alive
 	return out, (s.call.Tx.Work() - before) / workOfStep
 }
 
