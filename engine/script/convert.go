@@ -3,6 +3,7 @@ package script
 import (
 	"bytes"
 	"strconv"
+	"unsafe"
 
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
@@ -16,7 +17,7 @@ type converter struct {
 	isError bool // the reply itself is an error
 }
 
-// line returns the rest of the current line and steps behind it.
+// line returns the rest of the current line and goes on to the next one.
 func (c *converter) line() []byte {
 	end := bytes.IndexByte(c.reply, '\r')
 	if end < 0 || end+2 > len(c.reply) {
@@ -63,7 +64,7 @@ func (c *converter) value(depth int) value.Value {
 		if n+2 > len(c.reply) {
 			c.bad()
 		}
-		text := c.L.Text(c.reply[:n])
+		text := value.String(unsafe.String(unsafe.SliceData(c.reply), n))
 		c.reply = c.reply[n+2:]
 		return text
 	case '*':

@@ -93,20 +93,41 @@ func (c *commandCall) call(L *interpreter.Thread, args []value.Value) value.Valu
 		return errorTable(L, problem)
 	}
 	L.Charge(callPrice + 2*len(args) + size/interpreter.BytesPerStep)
-	var steps int
-	m.reply, steps = m.caller.Call(m.reply[:0], m.args, c.rowOf(m.caller))
+	reply, steps := m.caller.Call(m.replyRoom(), m.args, c.rowOf(m.caller))
 	L.Charge(steps)
-	if c.unused && len(m.reply) > 0 && m.reply[0] != '-' && m.reply[0] != '*' {
-		L.ChargeBytes(len(m.reply))
+	if c.unused && len(reply) > 0 && reply[0] != '-' && reply[0] != '*' {
+		L.ChargeBytes(len(reply))
 		return value.Nil
 	}
-	r := converter{L: L, reply: m.reply}
+	m.keepReply(reply)
+	r := converter{L: L, reply: reply}
 	v := r.value(0)
-	L.ChargeBytes(len(m.reply))
+	L.ChargeBytes(len(reply))
 	if c.raises && r.isError {
 		L.Raise(v)
 	}
 	return v
+}
+
+// Sizes of the room for replies, in bytes.
+const (
+	replyRoom  = 4 << 10
+	leastReply = 256 // for which there is room at least
+)
+
+// replyRoom is where a command writes its reply. Texts of replies stay where they are written, for as long as the run.
+func (m *machine) replyRoom() []byte {
+	if cap(m.replies)-len(m.replies) < leastReply {
+		m.replies = make([]byte, 0, replyRoom)
+	}
+	return m.replies[len(m.replies):]
+}
+
+// keepReply keeps the room of a reply from being used again. A reply for which there was no room has its own.
+func (m *machine) keepReply(reply []byte) {
+	if len(reply) <= cap(m.replies)-len(m.replies) {
+		m.replies = m.replies[:len(m.replies)+len(reply)]
+	}
 }
 
 // rowOf is what the caller knows of the command, if the script has its name as a constant.

@@ -14,7 +14,7 @@ type machine struct {
 	caller  Caller
 	args    [][]byte // of redis.call
 	numbers []byte   // the texts of those that are numbers
-	reply   []byte
+	replies []byte   // that the run reads
 }
 
 var machines = sync.Pool{New: func() any { return &machine{run: interpreter.NewRun()} }}
@@ -41,9 +41,9 @@ func (m *machine) start(p *Program, budget int, keys, argv [][]byte, caller Call
 func (m *machine) finish() {
 	m.run.Finish()
 	clear(m.args)
-	m.caller, m.args, m.numbers, m.reply = nil, m.args[:0], m.numbers[:0], m.reply[:0]
-	if cap(m.numbers)+cap(m.reply)+cap(m.args) > 1<<20 {
-		m.numbers, m.reply, m.args = nil, nil, nil
+	m.caller, m.args, m.numbers, m.replies = nil, m.args[:0], m.numbers[:0], m.replies[:0]
+	if cap(m.numbers)+cap(m.args) > 1<<20 {
+		m.numbers, m.args = nil, nil
 	}
 	machines.Put(m)
 }

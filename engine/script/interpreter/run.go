@@ -80,8 +80,8 @@ func (r *Run) Finish() {
 	}
 	r.Main.forget()
 	r.memory.reset()
-	*r = Run{Kept: r.Kept, Main: r.Main, build: r.build[:0], memory: r.memory}
-	if cap(r.build) > maxKeptBuild {
+	r.Host, r.arguments, r.dead, r.names, r.coroutines = nil, [2]arguments{}, nil, nil, coroutines{}
+	if r.build = r.build[:0]; cap(r.build) > maxKeptBuild {
 		r.build = nil
 	}
 }

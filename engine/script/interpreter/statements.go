@@ -59,13 +59,16 @@ func (c *compiler) statement(s syntax.Stmt) exec {
 	return func(*frame) signal { return broken } // syntax.Break
 }
 
-// locals declares locals with their first values.
+// locals declares locals with their first values. One that is always a builtin, as in "local call = redis.call", is
+// compiled like the builtin itself.
 func (c *compiler) locals(s *syntax.Declare) exec {
-	if len(s.Locals) == 1 && len(s.Values) == 1 {
-		local := s.Locals[0]
-		if name := c.builtin(s.Values[0]); name != "" && !local.Changed {
+	for i, local := range s.Locals[:min(len(s.Locals), len(s.Values))] {
+		if name := c.builtin(s.Values[i]); name != "" && !local.Changed {
 			c.aliases[local] = name
 		}
+	}
+	if len(s.Locals) == 1 && len(s.Values) == 1 {
+		local := s.Locals[0]
 		if local.Changed && local.Captured { // its own function may refer to it
 			c.declare(local)
 			v := c.operand(s.Values[0])

@@ -68,7 +68,6 @@ type Call struct {
 	Args     []Expr
 	Node     int
 	IsSingle bool // all but the first result are dropped
-	IsUnused bool // a command whose result nobody wants
 }
 
 // Counted is an expression: all results of a call, whose number is charged.

@@ -166,7 +166,6 @@ func (p *parser) returnStatement() Stmt {
 func (p *parser) expressionStatement() []Stmt {
 	first := p.suffixed()
 	if first.kind == callExpr {
-		p.ignoreResult(first.tree)
 		return []Stmt{&Perform{first.tree}}
 	}
 	targets := []expr{first}

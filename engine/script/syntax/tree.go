@@ -132,12 +132,3 @@ func (p *builder) binary(op string, left, right expr) expr {
 func isComparison(op string) bool {
 	return op[0] == '<' || op[0] == '>' || op[0] == '=' || op[0] == '~'
 }
-
-// ignoreResult makes a call of a command build no result, as most of those that write need none.
-func (p *builder) ignoreResult(tree Expr) {
-	if call, is := tree.(*Call); is {
-		if f, is := call.Func.(*Builtin); is && (f.Name == "(redis.call)" || f.Name == "(redis.pcall)") {
-			call.IsUnused = true
-		}
-	}
-}
