@@ -1,10 +1,9 @@
 // Package script runs Lua 5.1 scripts as Redis 7.0 does: EVAL's conversions, libraries and error texts, byte for byte.
 //
-// Flow: Compile has package syntax parse the body into gopher-lua's syntax tree, changed as its tree.go describes, and
-// gopher-lua compile it. Run takes a machine from a pool, fills KEYS and ARGV, executes (package interpreter), and
-// converts the result (reply.go). A call of redis.call goes to the Caller (redis.go), and its reply becomes a value
-// (convert.go). The functions of string, table, math, cjson and the like are in package library; numbers are read and
-// written as C does by package ctext.
+// Flow: Compile parses the body into a tree (package syntax), and compiles the tree to closures (package interpreter).
+// Run takes a machine from a pool, executes, and converts the result to a reply (reply.go). redis.call goes to the
+// Caller (redis.go), and the Caller's reply becomes a value (convert.go). Package value has Lua's values, package library
+// the functions of string, table, math, cjson and the like, and package ctext reads and writes numbers as C does.
 //
 // A script is a function of its arguments and the Caller's replies: no clock, no files, random numbers from a fixed
 // seed, tables in order of insertion. It ends after a budget of steps (interpreter/budget.go), which is the same on
@@ -22,5 +21,4 @@
 //   - Every NaN prints as -nan. sin, exp and their like may differ in the last digit.
 //   - The length of a table with holes is its last index; Redis may find another border.
 //   - A text of more than 512 bytes is no number.
-//   - At most 150 locals in a function (Redis: 200).
 package script

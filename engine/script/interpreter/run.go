@@ -36,9 +36,9 @@ type Run struct {
 	Kept Kept // state of the libraries
 	Main *Thread
 
-	budget     int    // steps that are left
-	lookAt     int    // the budget at which the script's time is looked at
-	over       string // why the script must end
+	budget     int                  // steps that are left
+	lookAt     int                  // the budget at which the script's time is looked at
+	over       string               // why the script must end
 	arguments  [2]arguments         // KEYS and ARGV
 	dead       map[*value.Table]int // deleted keys, which iteration steps over
 	names      map[value.Value]int  // of objects, for tostring

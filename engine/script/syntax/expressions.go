@@ -69,7 +69,7 @@ func (p *parser) operation(limit int) expr {
 		left = p.simple()
 	}
 	for n := 0; ; n++ {
-		p.pay(n / searchedPerStep) // gopher-lua looks for constants in all that is to the left, for each operator
+		p.pay(n / searchedPerStep)
 		op := p.operator()
 		priority, known := priorities[op]
 		if !known || priority[0] <= limit {

@@ -211,7 +211,7 @@ func (x *lexer) numeral() token {
 		x.at++
 	}
 	text := x.source[start:x.at]
-	x.pay(3 * ctext.ReadPrice(text)) // gopher-lua gets it as a text, and reads that
+	x.pay(3 * ctext.ReadPrice(text))
 	number, ok := ctext.ReadNumber(text)
 	if !ok {
 		x.fail("malformed number", text)

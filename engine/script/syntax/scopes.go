@@ -20,11 +20,11 @@ type function struct {
 	dots   bool // "..." is used
 	temps  int  // temporaries in use
 
-	constants map[string]struct{} // of which gopher-lua searches a list for each use
+	constants map[string]struct{} // that were used so far, see searchedPerStep
 	inLoops   int
 }
 
-const maxLocals = 150 // of a function; leaves registers to the interpreter
+const maxLocals = 200 // of a function
 
 func (p *scopes) open() { p.function.blocks = append(p.function.blocks, nil) }
 
@@ -51,7 +51,7 @@ func (p *scopes) declare(name string) *Local {
 func (p *scopes) find(name string) *Local {
 	for f := p.function; f != nil; f = f.parent {
 		for b := len(f.blocks) - 1; b >= 0; b-- {
-			p.pay(2 * len(f.blocks[b]) / searchedPerStep) // gopher-lua looks for it as well
+			p.pay(2 * len(f.blocks[b]) / searchedPerStep)
 			for i := len(f.blocks[b]) - 1; i >= 0; i-- {
 				if v := f.blocks[b][i]; v.name == name {
 					return v

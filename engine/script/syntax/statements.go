@@ -10,7 +10,7 @@ func (p *parser) ifStatement(line int) Stmt {
 		// A chain of elseif is no deeper than one.
 		p.elseifs++
 		defer func() { p.elseifs-- }()
-		p.pay(p.elseifs / searchedPerStep) // gopher-lua looks for the end of the chain from each
+		p.pay(p.elseifs / searchedPerStep)
 		statement.Else = []Stmt{p.ifStatement(line)}
 		return statement
 	case p.acceptKeyword("else"):
