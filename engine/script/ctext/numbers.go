@@ -98,36 +98,6 @@ func ReadNumber(s string) (float64, bool) {
 	return sign * number, true
 }
 
-// ReadShort is [ReadNumber] for digits with at most one point among them, as most numbers are, of which [ReadPrice] is 0.
-// Up to 15 digits, and the power of ten, are exact as floats, so their quotient is rounded once, as it must be (Clinger
-// 1990).
-func ReadShort(s string) (x float64, ok bool) {
-	if len(s) == 0 || len(s) > 19 || s[0] == '.' {
-		return 0, false
-	}
-	digits, point := uint64(0), -1
-	for i := range len(s) {
-		switch c := s[i]; {
-		case IsDigit(c):
-			digits = digits*10 + uint64(c-'0')
-		case c == '.' && point < 0:
-			point = i
-		default:
-			return 0, false
-		}
-	}
-	switch {
-	case digits < 1<<53 && point >= 0 && len(s)-1-point < len(powersOfTen):
-		return float64(digits) / powersOfTen[len(s)-1-point], true
-	case digits < 1<<53 && point < 0:
-		return float64(digits), true
-	}
-	x, err := strconv.ParseFloat(s, 64)
-	return x, err == nil
-}
-
-var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
-
 // NumeralEnd returns the end of the digits, fraction and exponent at the start of s, or -1 when there are none.
 func NumeralEnd(s string, digit func(byte) bool, exponent byte) int {
 	i, digits := 0, 0
@@ -168,6 +138,9 @@ func AppendNumber(dst []byte, x float64, precision int) []byte {
 		return append(dst, "inf"...)
 	case math.IsInf(x, -1):
 		return append(dst, "-inf"...)
+	}
+	if out, ok := appendDecimal(dst, x, precision); ok {
+		return out
 	}
 	return strconv.AppendFloat(dst, x, 'g', precision, 64)
 }
