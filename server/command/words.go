@@ -111,5 +111,13 @@ func (w *Words) With(field, value string) {
 
 // IsWord reports whether an argument is a word, in lower or upper case.
 func IsWord(arg []byte, word string) bool {
-	return len(arg) == len(word) && strings.EqualFold(string(arg), word)
+	if len(arg) != len(word) {
+		return false
+	}
+	for i, c := range arg {
+		if d := word[i]; c != d && (c|0x20 != d|0x20 || c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return true
 }

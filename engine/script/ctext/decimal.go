@@ -56,23 +56,29 @@ func quotient(a, b uint64) float64 {
 	return float64(q) * math.Float64frombits(uint64(1023+down-up-63)<<52)
 }
 
-// appendDecimal appends a number as "%.*g" does. It takes numbers from 1 to below 10^15, of which the integer part and the
-// fraction have less than 64 bits each.
+// appendDecimal appends a number as "%.*g" does. It takes numbers from 1/1000 to below 10^14, of which the integer part and
+// the fraction have at most 64 bits each.
 func appendDecimal(dst []byte, x float64, precision int) (out []byte, ok bool) {
 	if x < 0 {
 		dst, x = append(dst, '-'), -x
 	}
-	if !(x >= 1 && x < 1e14) {
+	if !(x >= 1e-3 && x < 1e14) {
 		return dst, false
 	}
 	whole := uint64(x)
 	fraction := uint64((x - float64(whole)) * (1 << 32) * (1 << 32)) // exact: the bits of x below its integer part
-	length := 1
-	for whole >= powersOfTen[length] {
+	length := 0 // of the digits before the point, or zeros after it if negative
+	switch {
+	case x < 0.01:
+		length = -2
+	case x < 0.1:
+		length = -1
+	}
+	for length >= 0 && whole >= powersOfTen[length] {
 		length++
 	}
 	places := precision - length
-	if places <= 0 {
+	if places <= 0 || places >= len(powersOfTen) {
 		return dst, false
 	}
 	digits, rest := bits.Mul64(fraction, powersOfTen[places])

@@ -112,13 +112,16 @@ func keepScript(c *Call, program *script.Program, body []byte) {
 }
 
 func runDigest(c *Call) {
-	var digest scriptDigest
-	body, found := c.Tx.Script(digest.read(c.Args[1]))
+	digest := c.Args[1]
+	if last := c.executor.programs.last.Load(); last == nil || last.SHA1() != string(digest) {
+		digest = new(scriptDigest).read(digest)
+	}
+	body, found := c.Tx.Script(digest)
 	if !found {
 		c.Fail(errNoScript)
 		return
 	}
-	program := c.executor.programs.ofDigest(digest[:])
+	program := c.executor.programs.ofDigest(digest)
 	if program == nil {
 		var err error
 		if program, err = c.executor.programs.compile(body); err != nil {
