@@ -95,6 +95,9 @@ func FuzzScript(f *testing.F) {
 	for _, h := range hostile {
 		f.Add(h.script)
 	}
+	for _, d := range deep {
+		f.Add(d.script)
+	}
 	for _, script := range append(marks, look, gcra) {
 		f.Add(script)
 	}

@@ -157,6 +157,9 @@ func (fr *frame) bind(mark int) {
 		further = len(args) - len(p.parameters)
 	}
 	held := p.slots + len(p.constants)
+	if L.used+held+further > maxValues {
+		fr.at = p.entry.Node
+	}
 	room := L.allocate(held + further)
 	fr.locals, fr.varargs = room[:held:held], room[held:]
 	copy(fr.locals[p.slots:], p.constants)
