@@ -68,7 +68,7 @@ func Always(d Direct) func(Site) Direct { return func(Site) Direct { return d } 
 func DirectOf1(f func(float64) float64) func(Site) Direct {
 	return Always(func(_ *Thread, args []value.Value) (value.Value, bool) {
 		if len(args) == 1 && args[0].IsNumber() {
-			return value.Number(f(args[0].Float())), true
+			return value.Result(f(args[0].Float())), true
 		}
 		return value.Nil, false
 	})
@@ -85,7 +85,7 @@ func directToNumber(L *Thread, args []value.Value) (value.Value, bool) {
 	}
 	v := args[0]
 	if v.IsNumber() {
-		return v, true
+		return value.Result(v.Float()), true
 	}
 	if !v.IsString() {
 		return value.Nil, false
@@ -94,7 +94,7 @@ func directToNumber(L *Thread, args []value.Value) (value.Value, bool) {
 	if !ok {
 		return value.Nil, true
 	}
-	return value.Number(x), true
+	return value.Result(x), true
 }
 
 func directToString(L *Thread, args []value.Value) (value.Value, bool) {

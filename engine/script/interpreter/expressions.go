@@ -148,7 +148,7 @@ func (c *compiler) unary(e *syntax.Unary) eval {
 	return func(fr *frame) value.Value {
 		v := of.get(fr)
 		if v.IsNumber() {
-			return value.Number(-v.Float())
+			return value.Number(-v.Float()) // zero gets a sign only here
 		}
 		fr.at = e.Node
 		return fr.L.minus(v)
@@ -166,12 +166,17 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 		fr.at = e.Node
 		return fr.L.arithmetic(op, x, y)
 	}
+	if isNumeral(e) { // its zero keeps the sign, as that of a numeral does
+		return func(fr *frame) value.Value {
+			return value.Number(op.operate(a.get(fr).Float(), b.get(fr).Float()))
+		}
+	}
 	switch e.Op {
 	case "+":
 		return func(fr *frame) value.Value {
 			x, y := a.get(fr), b.get(fr)
 			if x.IsNumber() && y.IsNumber() {
-				return value.Number(x.Float() + y.Float())
+				return value.Result(x.Float() + y.Float())
 			}
 			return slow(fr, x, y)
 		}
@@ -179,7 +184,7 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 		return func(fr *frame) value.Value {
 			x, y := a.get(fr), b.get(fr)
 			if x.IsNumber() && y.IsNumber() {
-				return value.Number(x.Float() - y.Float())
+				return value.Result(x.Float() - y.Float())
 			}
 			return slow(fr, x, y)
 		}
@@ -187,7 +192,7 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 		return func(fr *frame) value.Value {
 			x, y := a.get(fr), b.get(fr)
 			if x.IsNumber() && y.IsNumber() {
-				return value.Number(x.Float() * y.Float())
+				return value.Result(float64(x.Float() * y.Float()))
 			}
 			return slow(fr, x, y)
 		}
@@ -195,7 +200,7 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 		return func(fr *frame) value.Value {
 			x, y := a.get(fr), b.get(fr)
 			if x.IsNumber() && y.IsNumber() {
-				return value.Number(x.Float() / y.Float())
+				return value.Result(x.Float() / y.Float())
 			}
 			return slow(fr, x, y)
 		}
@@ -203,10 +208,23 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 	return func(fr *frame) value.Value {
 		x, y := a.get(fr), b.get(fr)
 		if x.IsNumber() && y.IsNumber() {
-			return value.Number(op.operate(x.Float(), y.Float()))
+			return value.Result(op.operate(x.Float(), y.Float()))
 		}
 		return slow(fr, x, y)
 	}
+}
+
+// isNumeral reports whether an expression is made of numbers in the source alone.
+func isNumeral(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Constant:
+		return e.Kind == syntax.NumberConstant
+	case *syntax.Unary:
+		return e.Op == "-" && isNumeral(e.Of)
+	case *syntax.Binary:
+		return operations[e.Op] != nil && isNumeral(e.Left) && isNumeral(e.Right)
+	}
+	return false
 }
 
 // condition computes an expression that is used as a condition.

@@ -75,7 +75,7 @@ type operation struct {
 var operations = map[string]*operation{
 	"+": {"__add", func(a, b float64) float64 { return a + b }, true},
 	"-": {"__sub", func(a, b float64) float64 { return a - b }, true},
-	"*": {"__mul", func(a, b float64) float64 { return a * b }, true},
+	"*": {"__mul", func(a, b float64) float64 { return float64(a * b) }, true},
 	"/": {"__div", func(a, b float64) float64 { return a / b }, true},
 	"%": {"__mod", modulo, false},
 	"^": {"__pow", Power, false},
@@ -105,7 +105,7 @@ func (L *Thread) arithmetic(op *operation, a, b value.Value) value.Value {
 	}
 	switch {
 	case ok && ok2:
-		return value.Number(op.operate(x, y))
+		return value.Result(op.operate(x, y))
 	case !f.IsNil():
 		return L.invoke(f, a, b)
 	case ok:
@@ -154,7 +154,7 @@ func (L *Thread) minus(v value.Value) value.Value {
 	if !ok {
 		L.failValue(v, "perform arithmetic on", 0)
 	}
-	return value.Number(-x)
+	return value.Result(-x)
 }
 
 // length is #v.

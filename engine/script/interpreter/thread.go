@@ -265,7 +265,7 @@ func (L *Thread) Push(v value.Value) { L.stack = append(L.stack, v) }
 
 // PushNumber returns a number to the script: it gives 1, the number of results, like all that begin with Push.
 func (L *Thread) PushNumber(x float64) int {
-	L.Push(value.Number(x))
+	L.Push(value.Result(x))
 	return 1
 }
 

@@ -230,7 +230,7 @@ func (d *jsonDecoder) number(rest string) {
 		d.fault("invalid number")
 		return
 	}
-	d.token.kind, d.token.value = "T_NUMBER", value.Number(x)
+	d.token.kind, d.token.value = "T_NUMBER", value.Result(x)
 	d.at += sign + end
 }
 

@@ -69,18 +69,18 @@ var mathDirects = map[string]func(interpreter.Site) interpreter.Direct{
 			return value.Nil, false
 		}
 		if args[1].Float() > args[0].Float() {
-			return args[1], true
+			return value.Result(args[1].Float()), true
 		}
-		return args[0], true
+		return value.Result(args[0].Float()), true
 	}),
 	"min": interpreter.Always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
 		if len(args) != 2 || !args[0].IsNumber() || !args[1].IsNumber() {
 			return value.Nil, false
 		}
 		if args[1].Float() < args[0].Float() {
-			return args[1], true
+			return value.Result(args[1].Float()), true
 		}
-		return args[0], true
+		return value.Result(args[0].Float()), true
 	}),
 }
 

@@ -55,6 +55,9 @@ var (
 // Number is a number as a value.
 func Number(x float64) Value { return Value{unsafe.Pointer(&numberMark), math.Float64bits(x)} }
 
+// Result is a number that was computed, as a value. Zero has no sign: the sum of both zeros is the positive one.
+func Result(x float64) Value { return Number(x + 0) }
+
 // Int is a whole number as a value.
 func Int(n int) Value { return Number(float64(n)) }
 
