@@ -68,7 +68,7 @@ func TestSegments(t *testing.T) {
 					refused++
 					break
 				}
-				sh.Write(now, tag, &p, new(engine.Result))
+				sh.Write(now, tag, sh.Find(tag, p.Key), &p, new(engine.Result))
 				want[string(key)] = v
 			case draw < 995:
 				before := s.Bytes()

@@ -98,5 +98,5 @@ func (t *table) free() {
 	t.arena, t.index = arena{}, index{}
 	t.kept.clear(t.mem)
 	t.dirty = nil
-	t.sampleFrom, t.fullUntil, t.stuckUntil = 0, 0, 0
+	t.sampleFrom, t.fullUntil, t.stuckUntil, t.Moves = 0, 0, 0, t.Moves+1
 }

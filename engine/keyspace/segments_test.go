@@ -17,7 +17,7 @@ func writeValue(s *Keyspace, now int64, key string, size int) bool {
 	if p.Size = algorithm.ValueSize(&p.Value, 0); !sh.Reserve(now, 1, RecordBytes(p.Size, len(key))) {
 		return false
 	}
-	sh.Write(now, tag, &p, new(engine.Result))
+	sh.Write(now, tag, sh.Find(tag, p.Key), &p, new(engine.Result))
 	return true
 }
 

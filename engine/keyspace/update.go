@@ -15,9 +15,9 @@ type Update struct {
 	Size  int // of the state
 }
 
-// Write carries out an update, for which there is room, and reports whether the key is another than before.
-func (s *Shard) Write(now int64, tag uint32, p *Update, res *engine.Result) (changed bool) {
-	at := s.Find(tag, p.Key)
+// Write carries out an update of the key at a place, for which there is room, and reports whether the key is another
+// than before.
+func (s *Shard) Write(now int64, tag uint32, at Place, p *Update, res *engine.Result) (changed bool) {
 	if p.Gone {
 		if !at.Found {
 			return false

@@ -108,6 +108,6 @@ func putValue(s *Store, now int64, key string, size int) {
 	sh, tag := s.keys.Locate([]byte(key))
 	u := keyspace.Update{Key: []byte(key), Value: engine.Value{Kind: engine.StringKind, Data: make([]byte, size)}, Limit: limits.Limit{Algorithm: limits.StringValue}}
 	if u.Size = algorithm.ValueSize(&u.Value, 0); sh.Reserve(now, 1, keyspace.RecordBytes(u.Size, len(key))) {
-		sh.Write(now, tag, &u, new(engine.Result))
+		sh.Write(now, tag, sh.Find(tag, u.Key), &u, new(engine.Result))
 	}
 }

@@ -59,7 +59,11 @@ func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locke
 	for i := 0; i < len(ops); i++ {
 		op, res := &ops[i], &results[i]
 		if !op.Verb.HasOneKey() {
-			if n := s.requests.ApplyTogether(now, ops[i:], results[i:], locked); n > 0 {
+			n := s.requests.ApplyTogether(now, ops[i:], results[i:], locked)
+			if n == 0 && !locked {
+				n = s.transactions.RunGroup(now, ops[i:], results[i:])
+			}
+			if n > 0 {
 				i += n - 1
 				continue
 			}

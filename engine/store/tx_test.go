@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 func newTxStore(t *testing.T, c Config) *Store {
@@ -225,5 +227,41 @@ func TestNoCommands(t *testing.T) {
 	defer s.Close()
 	if res := ask(s, epoch, txOf("a", "set a 1")); res.Status != engine.Unreadable || s.Len() != 0 {
 		t.Errorf("%+v", res)
+	}
+}
+
+// A batch of commands and scripts does what they do one by one, whichever keys come twice, move, or are deleted on the
+// way, and whichever are declared.
+func TestBatchedTransactionsDoAsSingleOnes(t *testing.T) {
+	for _, shards := range []int{1, 4, 1024} {
+		r := rand.New(rand.NewPCG(62, uint64(shards)))
+		batched, single, now := newTxStore(t, Config{Shards: shards}), newTxStore(t, Config{Shards: shards}), epoch
+		for i := range testsize.Pick(1000, 3000) {
+			now += r.Int64N(2 * sec)
+			ops := make([]engine.Op, 2+r.IntN(20))
+			for j := range ops {
+				switch ops[j] = stepCommand(r); r.IntN(20) {
+				case 0, 1, 2:
+					ops[j].Verb = engine.Script
+				case 3, 4:
+					ops[j].Database = 3
+				case 5:
+					ops[j] = stepOnLimiter(r, []byte("key-7"))
+				case 6:
+					ops[j] = engine.Op{Verb: engine.Flush, Options: engine.OneDatabase}
+				}
+			}
+			results, want := make([]engine.Result, len(ops)), make([]engine.Result, len(ops))
+			batched.Apply(now, ops, results)
+			for j := range ops {
+				single.Apply(now, ops[j:j+1], want[j:j+1])
+				if got := &results[j]; fmt.Sprint(shown(*got)) != fmt.Sprint(shown(want[j])) {
+					t.Fatalf("%d shards, batch %d, operation %d %q:\n%+v, want\n%+v", shards, i, j, ops[j].Args, *got, want[j])
+				}
+			}
+			if i%20 == 0 && batched.Digest(now) != single.Digest(now) {
+				t.Fatalf("%d shards, batch %d: the states differ", shards, i)
+			}
+		}
 	}
 }

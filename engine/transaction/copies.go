@@ -84,6 +84,9 @@ func (c *copies) find(name []byte) *copiedKey {
 
 // drop ends the use of the copies.
 func (c *copies) drop() {
+	if len(c.keys) == 0 {
+		return
+	}
 	clear(c.keys)
 	if c.keys, c.bytes, c.inUse = c.keys[:0], c.bytes[:0], false; cap(c.bytes) > maxCopied {
 		c.bytes = nil

@@ -17,8 +17,8 @@ const keyWork = 8
 // keys: looking at all of them would hold everybody up. It needs all locks ([Tx.Stopped]). Expired keys do not count,
 // so that replicas agree.
 func (t *Tx) Keys(most int, pass func(key []byte, kind engine.Kind) bool) (keys [][]byte, ok bool) {
-	if !t.all {
-		t.stopped = true
+	if !t.shards.all {
+		t.shards.stopped = true
 		return nil, true
 	}
 	live := 0

@@ -48,11 +48,11 @@ func (t *Tx) loadLimiter(c *algorithm.Call, op *engine.Op, res *engine.Result) b
 		}
 		return true
 	}
-	sh, tag := t.runner.keys.Locate(op.Key)
-	if !t.holds(sh) {
+	s, held := t.shards.spotOf(op.Key)
+	if !held {
 		return false
 	}
-	sh.Load(c, t.now, op, res, sh.Find(tag, op.Key))
+	s.shard.Load(c, t.now, op, res, s.find(op.Key))
 	if c.IsNew && op.Verb == engine.Acquire && t.script != nil {
 		t.startFrom(c, t.script)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
-	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
@@ -20,23 +19,73 @@ func (r *Runner) Run(now int64, op *engine.Op, res *engine.Result, locked, readO
 	}
 	t := transactions.Get().(*Tx)
 	defer t.end() // the only one: with more, the compiler calls each of them by way of a list
-	t.runner, t.all, t.locked, t.alone = r, locked, t.locked[:0], readOnly || !r.keys.IsReplicated()
-	if !locked {
-		t.locked = r.keys.Lock(r.AppendShards(t.locked, op))
+	t.runner, t.alone = r, readOnly || !r.keys.IsReplicated()
+	if t.shards.begin(r.keys, locked); !locked {
+		t.shards.locate(op)
+		t.shards.lock(op)
 	}
+	return r.run(t, now, op, res, readOnly)
+}
+
+// mostAtOnce bounds the operations of a group, and their declared keys.
+const mostAtOnce = 16
+
+// RunGroup carries out commands and scripts at the front of ops, in order, and returns their number, 0 if there are
+// none to be carried out together. It looks up their keys in advance, because a short command spends most of its time on
+// fetching its key from memory. It locks the shards of one operation at a time, as Run does: a script may take long.
+func (r *Runner) RunGroup(now int64, ops []engine.Op, results []engine.Result) (n int) {
+	keys := 0
+	for ; n < min(len(ops), mostAtOnce) && (ops[n].Verb == engine.Command || ops[n].Verb == engine.Script); n++ {
+		if keys += int(ops[n].KeyCount); keys > mostAtOnce {
+			break
+		}
+	}
+	if n < 2 || r.config.Commands == nil {
+		return 0
+	}
+	t := transactions.Get().(*Tx)
+	defer t.end()
+	t.runner, t.alone = r, !r.keys.IsReplicated()
+	t.shards.begin(r.keys, false)
+	for i := range ops[:n] {
+		t.shards.locate(&ops[i])
+	}
+	t.shards.touch()
+	for i := range ops[:n] {
+		t.shards.lock(&ops[i])
+		r.run(t, now, &ops[i], &results[i], false)
+		t.shards.unlock()
+		t.copies.drop()
+	}
+	return n
+}
+
+// run carries out an operation, the shards of whose declared keys are locked.
+func (r *Runner) run(t *Tx, now int64, op *engine.Op, res *engine.Result, readOnly bool) (done bool) {
 	writes := !readOnly && op.Writes()
-	if !locked && t.copies.take(r, op) {
-		now = r.keys.Instant(t.locked, now, false)
-		r.keys.Unlock(t.locked)
-		t.locked = t.locked[:0]
+	if !t.shards.all && t.copies.take(r, op) {
+		now = r.keys.Instant(t.shards.locked, now, false)
+		t.shards.unlock()
 	}
 	t.carryOut(now, writes, op, res)
-	if t.stopped {
+	if t.shards.stopped {
 		t.copies.inUse = false
-		r.keys.Unlock(t.locked)
-		t.locked, t.all = r.keys.Lock(r.keys.AppendAllShards(t.locked[:0])), true
+		t.shards.unlock()
+		t.shards.lockAll()
 		t.carryOut(now, writes, op, res)
 	}
+	return t.conclude(res, readOnly)
+}
+
+// carryOut carries out an operation from its beginning.
+func (t *Tx) carryOut(now int64, writes bool, op *engine.Op, res *engine.Result) {
+	res.StartReply()
+	t.begin(t.runner.keys.Instant(t.shards.locked, now, writes), op)
+	t.runner.config.Commands.Run(t, op, res)
+}
+
+// conclude keeps what a transaction has changed. With readOnly it returns false instead.
+func (t *Tx) conclude(res *engine.Result, readOnly bool) (done bool) {
 	res.Work += t.work
 	changesScripts := len(t.scripts) > 0 && t.changesScripts()
 	switch {
@@ -52,16 +101,16 @@ func (r *Runner) Run(now int64, op *engine.Op, res *engine.Result, locked, readO
 		res.Status = status
 		return true
 	}
-	if r.config.Warned != nil {
+	if t.runner.config.Warned != nil {
 		for i := range t.warnings {
-			r.config.Warned(&t.warnings[i])
+			t.runner.config.Warned(&t.warnings[i])
 		}
 	}
 	if changesScripts {
 		var one engine.Result
 		for i := range t.scripts {
-			if r.scripts.Apply(&t.scripts[i], &one) {
-				r.config.Note(&t.scripts[i])
+			if t.runner.scripts.Apply(&t.scripts[i], &one) {
+				t.runner.config.Note(&t.scripts[i])
 			}
 		}
 		res.Granted++
@@ -72,21 +121,9 @@ func (r *Runner) Run(now int64, op *engine.Op, res *engine.Result, locked, readO
 	return true
 }
 
-// carryOut carries out an operation from its beginning.
-func (t *Tx) carryOut(now int64, writes bool, op *engine.Op, res *engine.Result) {
-	res.StartReply()
-	t.begin(t.runner.keys.Instant(t.locked, now, writes), op)
-	t.runner.config.Commands.Run(t, op, res)
-}
-
 // AppendShards appends the numbers of the shards of the declared keys.
 func (r *Runner) AppendShards(numbers []uint32, op *engine.Op) []uint32 {
-	var names database.Room
-	for _, key := range op.DeclaredKeys() {
-		sh, _ := r.keys.Locate(names.NameOf(op.Database, key))
-		numbers = append(numbers, sh.Number)
-	}
-	return numbers
+	return appendShards(r.keys, numbers, op)
 }
 
 // keep writes all changes, after making room for all of them.
@@ -99,7 +136,7 @@ func (t *Tx) keep(res *engine.Result) engine.Status {
 		return status
 	}
 	for _, p := range changed {
-		if p.shard.Write(t.now, p.tag, &p.Update, res) {
+		if p.shard.Write(t.now, p.tag, p.find(p.Key), &p.Update, res) {
 			res.Granted++
 		}
 	}
@@ -117,7 +154,7 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 		if p.Gone {
 			continue
 		}
-		place, had := p.shard.Find(p.tag, p.Key), 0
+		place, had := p.find(p.Key), 0
 		p.new = !place.Found
 		if place.Found {
 			limit, state := p.shard.StateAt(place)

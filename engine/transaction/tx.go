@@ -15,15 +15,13 @@ import (
 // when it ends, all of them or none.
 type Tx struct {
 	selected
+	shards   shards
 	runner   *Runner
 	now      int64
 	readOnly bool
-	alone    bool     // see Alone
-	dropped  bool     // see Drop
-	all      bool     // every shard is locked
-	locked   []uint32 // or else these
-	copies   copies   // or else these are all that it reads
-	stopped  bool
+	alone    bool   // see Alone
+	dropped  bool   // see Drop
+	copies   copies // in use, they are all that it reads, and no shard is locked
 	pending  []*pending
 	used     int            // of pending; the rest is kept for reuse
 	byKey    map[string]int // in pending, once they are many
@@ -43,9 +41,8 @@ type Tx struct {
 // pending is a key that the transaction has changed.
 type pending struct {
 	keyspace.Update
-	shard *keyspace.Shard
-	tag   uint32
-	new   bool
+	spot
+	new bool
 }
 
 // fewPending is the number of changed keys that are looked up one after the other.
@@ -107,17 +104,17 @@ func (t *Tx) get(key []byte) (v engine.Value, found bool) {
 func (t *Tx) stateOf(key []byte) (limit *limits.Limit, state []byte) {
 	if t.copies.inUse {
 		c := t.copies.find(key)
-		if t.stopped = t.stopped || c == nil; c == nil || !c.found {
+		if t.shards.stopped = t.shards.stopped || c == nil; c == nil || !c.found {
 			return nil, nil
 		}
 		return &c.limit, c.state
 	}
-	sh, tag := t.runner.keys.Locate(key)
-	if !t.holds(sh) {
+	s, held := t.shards.spotOf(key)
+	if !held {
 		return nil, nil
 	}
-	if p := sh.Find(tag, key); p.Found {
-		return sh.StateAt(p)
+	if p := s.find(key); p.Found {
+		return s.shard.StateAt(p)
 	}
 	return nil, nil
 }
@@ -234,8 +231,8 @@ func (t *Tx) add(key []byte) *pending {
 	p := t.pending[t.used]
 	t.used++
 	p.Key, p.Gone = append(p.Key[:0], key...), false
-	p.shard, p.tag = t.runner.keys.Locate(key)
-	t.holds(p.shard)
+	s, _ := t.shards.spotOf(key)
+	p.spot = *s
 	switch {
 	case t.used == fewPending+1:
 		t.byKey = make(map[string]int, 4*fewPending)
@@ -248,21 +245,9 @@ func (t *Tx) add(key []byte) *pending {
 	return p
 }
 
-// holds reports whether a shard is locked, and stops the transaction if it is not.
-func (t *Tx) holds(sh *keyspace.Shard) bool {
-	if t.all {
-		return true
-	}
-	if _, found := slices.BinarySearch(t.locked, sh.Number); found {
-		return true
-	}
-	t.stopped = true
-	return false
-}
-
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *engine.Op) {
-	t.now, t.readOnly, t.dropped, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.Listed = now, op.Options&engine.Peek != 0, false, false, 0, nil, nil, 0, 0
+	t.now, t.readOnly, t.dropped, t.shards.stopped, t.used, t.byKey, t.scripts, t.work, t.call.Listed = now, op.Options&engine.Peek != 0, false, false, 0, nil, nil, 0, 0
 	t.number, t.warnings, t.published, t.publishedBytes, t.draws = op.Database, nil, nil, 0, 0
 	if t.script = nil; op.PriorAt != 0 {
 		t.script = op
@@ -271,10 +256,8 @@ func (t *Tx) begin(now int64, op *engine.Op) {
 
 // end releases the locks that the transaction took, and lets go of buffers too large to be kept for the next one.
 func (t *Tx) end() {
-	t.runner.keys.Unlock(t.locked)
-	if t.copies.keys != nil {
-		t.copies.drop()
-	}
+	t.shards.unlock()
+	t.copies.drop()
 	const keepPending, keepBytes = 64, 64 << 10
 	if len(t.pending) > keepPending {
 		t.pending = slices.Delete(t.pending, keepPending, len(t.pending))
