@@ -17,20 +17,19 @@ import (
 const mostUp, fewUp = 10, 4
 
 var moreUp = map[string]int{
-	"cluster/fsm":               5,
-	"cluster/purses":            5,
-	"cluster/raftstore":         8,
-	"cmd/stint":                 10,
-	"cmd/stint/replay":          10,
-	"engine/algorithm":          9,
-	"engine/script":             5,
-	"engine/script/interpreter": 10,
-	"server":                    7,
-	"server/admin":              13,
-	"server/command":            7,
-	"server/envoy":              8,
-	"server/netio":              4,
-	"server/rlqs":               5,
+	"cluster/fsm":       5,
+	"cluster/purses":    5,
+	"cluster/raftstore": 8,
+	"cmd/stint":         10,
+	"cmd/stint/replay":  10,
+	"engine/algorithm":  9,
+	"engine/script":     5,
+	"server":            7,
+	"server/admin":      13,
+	"server/command":    7,
+	"server/envoy":      8,
+	"server/netio":      4,
+	"server/rlqs":       5,
 }
 
 // TestArrows puts the files of each package into the best order that it finds, and counts the arrows from a file to one above it.

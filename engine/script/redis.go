@@ -218,7 +218,7 @@ func sha1Hex(L *interpreter.Thread) int {
 	if L.Top() != 1 {
 		failTable(L, "ERR wrong number of arguments")
 	}
-	text, _ := interpreter.AsText(L.Get(1))
+	text, _ := value.AsText(L.Get(1))
 	L.Charge(20 + len(text)/8)
 	return L.PushString(SHA1([]byte(text)))
 }

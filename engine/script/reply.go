@@ -91,12 +91,12 @@ func (w *replyWriter) table(reply []byte, t *value.Table, depth int) []byte {
 	if inner := t.GetString("set").Table(); inner != nil {
 		return w.pairs(reply, inner, depth, false)
 	}
-	if text, is := interpreter.AsText(t.GetString("big_number")); is {
+	if text, is := value.AsText(t.GetString("big_number")); is {
 		return appendBulk(reply, oneLine(text))
 	}
 	if inner := t.GetString("verbatim_string").Table(); inner != nil {
-		text, is := interpreter.AsText(inner.GetString("string"))
-		if _, has := interpreter.AsText(inner.GetString("format")); is && has {
+		text, is := value.AsText(inner.GetString("string"))
+		if _, has := value.AsText(inner.GetString("format")); is && has {
 			return appendBulk(reply, text)
 		}
 	}

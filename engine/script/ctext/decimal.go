@@ -67,7 +67,7 @@ func appendDecimal(dst []byte, x float64, precision int) (out []byte, ok bool) {
 	}
 	whole := uint64(x)
 	fraction := uint64((x - float64(whole)) * (1 << 32) * (1 << 32)) // exact: the bits of x below its integer part
-	length := 0 // of the digits before the point, or zeros after it if negative
+	length := 0                                                      // of the digits before the point, or zeros after it if negative
 	switch {
 	case x < 0.01:
 		length = -2

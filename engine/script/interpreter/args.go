@@ -30,7 +30,8 @@ func (L *Thread) BadType(i int, wanted string) {
 	L.BadArgument(i, wanted+" expected, got "+got)
 }
 
-func (L *Thread) checkAny(i int) value.Value {
+// CheckAny returns an argument that must be there.
+func (L *Thread) CheckAny(i int) value.Value {
 	if i > L.Top() {
 		L.BadArgument(i, "value expected")
 	}
@@ -57,7 +58,7 @@ func (L *Thread) CheckFunction(i int) value.Value {
 
 // CheckString returns the text of an argument that must be a string or a number.
 func (L *Thread) CheckString(i int) string {
-	text, is := AsText(L.Get(i))
+	text, is := value.AsText(L.Get(i))
 	if !is {
 		L.BadType(i, "string")
 	}
@@ -103,10 +104,7 @@ func (L *Thread) Absent(i int) bool { return i > L.Top() || L.Get(i).IsNil() }
 
 // OptInt is CheckInt of an argument that may be absent.
 func (L *Thread) OptInt(i, otherwise int) int {
-	if L.Absent(i) {
-		return otherwise
-	}
-	return L.CheckInt(i)
+	return int(int32(L.OptLong(i, otherwise)))
 }
 
 // OptString is CheckString of an argument that may be absent.

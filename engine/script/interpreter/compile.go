@@ -7,28 +7,6 @@ import (
 	"github.com/stintdb/stint/engine/script/value"
 )
 
-// eval computes the one value of an expression.
-type eval func(fr *frame) value.Value
-
-// evals pushes all values of an expression on the stack, and returns their number.
-type evals func(fr *frame) int
-
-// test computes a condition.
-type test func(fr *frame) bool
-
-// exec executes a statement.
-type exec func(fr *frame) signal
-
-// signal says how the statements after one go on.
-type signal uint8
-
-const (
-	normal   signal = iota
-	broken          // out of the loop
-	returned        // with the frame's results
-	tail            // with a call of the frame's function, whose arguments are on the stack from results on
-)
-
 // Compile compiles a source to a function. It returns the weight of the body, and the rest of the budget for compiling.
 func Compile(c *syntax.Chunk, source string, budget int) (function *Function, weight, left int, err error) {
 	body, weight, left, err := syntax.Parse(c, source, isBuiltin, budget)

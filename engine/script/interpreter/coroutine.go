@@ -8,26 +8,6 @@ import (
 	"github.com/stintdb/stint/engine/script/value"
 )
 
-// coroutine is a function with a stack of its own, on which the interpreter's Go functions run too: so a script may yield
-// from anywhere.
-type coroutine struct {
-	thread   *Thread
-	body     value.Value
-	resume   func() (struct{}, bool)
-	stop     func()
-	yield    func(struct{}) bool
-	passed   []value.Value // to the other side
-	failed   *Raised
-	resumer  *coroutine
-	finished bool
-}
-
-// coroutines are those of a run.
-type coroutines struct {
-	alive   map[*coroutine]*coroutine
-	current *coroutine
-}
-
 var coroutineFunctions = map[string]GoFunction{
 	"create":  func(L *Thread) int { L.Push(newCoroutine(L).value()); return 1 },
 	"resume":  coroutineResume,

@@ -1,7 +1,6 @@
 package interpreter
 
 import (
-	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/syntax"
 	"github.com/stintdb/stint/engine/script/value"
 )
@@ -59,57 +58,4 @@ func (c *compiler) direct(e *syntax.Call, unused bool) eval {
 		}
 		return L.call1(function, mark)
 	}
-}
-
-// Always is the maker of a Direct that all calls share.
-func Always(d Direct) func(Site) Direct { return func(Site) Direct { return d } }
-
-// DirectOf1 is the Direct of a function of one number.
-func DirectOf1(f func(float64) float64) func(Site) Direct {
-	return Always(func(_ *Thread, args []value.Value) (value.Value, bool) {
-		if len(args) == 1 && args[0].IsNumber() {
-			return value.Result(f(args[0].Float())), true
-		}
-		return value.Nil, false
-	})
-}
-
-var baseDirects = map[string]func(Site) Direct{
-	"tonumber": Always(directToNumber),
-	"tostring": Always(directToString),
-}
-
-func directToNumber(L *Thread, args []value.Value) (value.Value, bool) {
-	if len(args) != 1 {
-		return value.Nil, false
-	}
-	v := args[0]
-	if v.IsNumber() {
-		return value.Result(v.Float()), true
-	}
-	if !v.IsString() {
-		return value.Nil, false
-	}
-	x, ok := L.ParseNumber(v.Text())
-	if !ok {
-		return value.Nil, true
-	}
-	return value.Result(x), true
-}
-
-func directToString(L *Thread, args []value.Value) (value.Value, bool) {
-	if len(args) != 1 {
-		return value.Nil, false
-	}
-	v := args[0]
-	switch {
-	case v.IsNumber():
-		L.run.build = ctext.AppendNumber(L.run.build[:0], v.Float(), 14)
-		L.ChargeBytes(len(L.run.build))
-		return L.Text(L.run.build), true
-	case v.IsString():
-		L.ChargeBytes(len(v.Text()))
-		return v, true
-	}
-	return value.Nil, false
 }

@@ -4,60 +4,25 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/syntax"
 	"github.com/stintdb/stint/engine/script/value"
 )
 
-// Raised is an error on its way: its value, and the place that Redis adds to the reply.
-type Raised struct {
-	value  value.Value
-	source string
-	line   int
-	final  bool // no pcall catches it
-	traced bool // it costs tracePrice
-}
-
 // Reply is the error's text as Redis replies it, without "-".
 func (e *Raised) Reply(sha string) string {
 	if e.final {
-		return display(e.value)
+		return value.Display(e.value)
 	}
 	var text string
 	if t := e.value.Table(); t != nil {
-		text, _ = AsText(t.GetString("err"))
+		text, _ = value.AsText(t.GetString("err"))
 	} else {
-		text = "ERR " + display(e.value)
+		text = "ERR " + value.Display(e.value)
 	}
 	if e.source != "" {
 		text += " script: " + sha + ", on " + e.source + ":" + strconv.Itoa(e.line) + "."
 	}
 	return text
-}
-
-// display is tostring without metamethods and without addresses.
-func display(v value.Value) string {
-	if text, is := AsText(v); is {
-		return text
-	}
-	switch v.Kind() {
-	case value.NilKind:
-		return "nil"
-	case value.BoolKind:
-		return strconv.FormatBool(v.IsTrue())
-	}
-	return v.Kind().String() + ": 0x00000000"
-}
-
-// AsText is the text of a string or a number.
-func AsText(v value.Value) (string, bool) {
-	switch {
-	case v.IsString():
-		return v.Text(), true
-	case v.IsNumber():
-		return ctext.NumberText(v.Float()), true
-	}
-	return "", false
 }
 
 // place is a function on the stack: a script's has a chunk, Go's has none.

@@ -264,7 +264,7 @@ func (c *compiler) comparison(e *syntax.Binary) test {
 		return func(fr *frame) bool {
 			x, y := a.get(fr), b.get(fr)
 			fr.at = e.Node
-			return fr.L.equal(x, y) == wanted
+			return fr.L.Equal(x, y) == wanted
 		}
 	case "<":
 		return func(fr *frame) bool {

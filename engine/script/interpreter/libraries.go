@@ -18,9 +18,6 @@ var (
 	stringLibrary = value.OfTable(&value.Table{})
 )
 
-// ipairsNext is the iterator of ipairs, the same for all.
-var ipairsNext = NewFunction(nextItem)
-
 // Library is a table of the globals, such as string.
 type Library struct {
 	Functions map[string]GoFunction
@@ -29,13 +26,17 @@ type Library struct {
 }
 
 // Install makes the globals of all scripts, and must be called once, before the first: the language's own functions and
-// the libraries.
+// the libraries. The functions of the library without a name are globals.
 func Install(libraries map[string]Library) {
 	everything := &value.Table{}
 	directs = map[string]func(Site) Direct{}
 	libraries = maps.Clone(libraries)
 	libraries["coroutine"] = Library{Functions: coroutineFunctions}
 	for _, name := range sortedKeys(libraries) {
+		if name == "" {
+			fill(everything, "", libraries[name])
+			continue
+		}
 		t := &value.Table{}
 		if name == "string" {
 			t = stringLibrary.Table()
@@ -43,7 +44,7 @@ func Install(libraries map[string]Library) {
 		fill(t, name+".", libraries[name])
 		add(everything, name, name, value.OfTable(readOnly(t, value.OfTable(t), &value.Table{})))
 	}
-	fill(everything, "", Library{Functions: baseFunctions, Directs: baseDirects})
+	fill(everything, "", Library{Functions: baseFunctions})
 	add(everything, "_VERSION", "_VERSION", value.String("Lua 5.1"))
 	add(everything, "_G", "_G", value.OfTable(globals))
 	readOnly(everything, NewFunction(func(L *Thread) int { return globalField(L, everything) }), globals)
@@ -90,7 +91,7 @@ func globalField(L *Thread, everything *value.Table) int {
 	key := L.Get(2)
 	v := everything.Get(key)
 	if v.IsNil() {
-		name, _ := AsText(key)
+		name, _ := value.AsText(key)
 		switch {
 		case name == "KEYS":
 			v = L.arguments(false)

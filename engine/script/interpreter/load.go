@@ -18,7 +18,7 @@ func load(L *Thread) int {
 	var source strings.Builder
 	for {
 		part := L.Call(reader)
-		text, is := AsText(part)
+		text, is := value.AsText(part)
 		if !is && !part.IsNil() {
 			L.Fail("reader function must return a string")
 		}
@@ -34,7 +34,7 @@ func load(L *Thread) int {
 // loadSource compiles a source, and returns its function, or nil and a message.
 func loadSource(L *Thread, source, name string) int {
 	L.Charge(loadPrice)
-	c := &syntax.Chunk{Display: chunkName(name), Source: name, Loaded: true}
+	c := &syntax.Chunk{Display: syntax.ChunkName(name), Source: name, Loaded: true}
 	f, weight, left, err := Compile(c, source, L.run.budget)
 	L.Charge(L.run.budget - left)
 	if err != nil {
@@ -45,17 +45,4 @@ func loadSource(L *Thread, source, name string) int {
 	L.Charge(weight)
 	L.Push(OfFunction(f))
 	return 1
-}
-
-// chunkName is the name of a chunk in messages.
-func chunkName(name string) string {
-	const room = 60
-	if name != "" && (name[0] == '@' || name[0] == '=') {
-		return name[1:min(len(name), room)]
-	}
-	line, _, more := strings.Cut(strings.ReplaceAll(name, "\r", "\n"), "\n")
-	if space := room - len(`[string "..."]`) - 1; len(line) > space || more {
-		return `[string "` + line[:min(len(line), space)] + `..."]`
-	}
-	return `[string "` + line + `"]`
 }

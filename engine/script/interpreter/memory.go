@@ -3,6 +3,7 @@ package interpreter
 import (
 	"unsafe"
 
+	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/value"
 )
 
@@ -12,14 +13,6 @@ const (
 	keptTables = 64
 	keptRoom   = 64 // items and fields of a table
 )
-
-// memory is where a run makes its texts and tables. Nothing of it is used after the run: whoever takes a value out of a
-// run copies it.
-type memory struct {
-	text   []byte
-	tables []*value.Table
-	used   int // of tables
-}
 
 // Text makes a text of the run from bytes, which it copies.
 func (L *Thread) Text(b []byte) value.Value {
@@ -33,6 +26,14 @@ func (L *Thread) Text(b []byte) value.Value {
 	start := len(m.text)
 	m.text = append(m.text, b...)
 	return value.String(unsafe.String(unsafe.SliceData(m.text[start:]), len(b)))
+}
+
+// NumberText is a number as a text, for which the script pays.
+func (L *Thread) NumberText(x float64) value.Value {
+	r := L.run
+	r.build = ctext.AppendNumber(r.build[:0], x, 14)
+	L.ChargeBytes(len(r.build))
+	return L.Text(r.build)
 }
 
 // NewTable makes a table of the run with room for items and fields.
@@ -60,12 +61,6 @@ func (m *memory) reset() {
 		}
 	}
 	m.used = 0
-}
-
-// arguments are KEYS or ARGV: texts of the request, and the table of them once the script uses it as a table.
-type arguments struct {
-	texts [][]byte
-	table *value.Table
 }
 
 func (r *Run) argumentsOf(isArgv bool) *arguments {

@@ -1,8 +1,6 @@
 package interpreter
 
 import (
-	"math"
-
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/value"
 )
@@ -10,8 +8,8 @@ import (
 // readOnlyText is the error for a change of the globals and the libraries.
 const readOnlyText = "Attempt to modify a readonly table"
 
-// metamethod returns a field of a table's metatable. Other values have no metatables of their own.
-func metamethod(v value.Value, event string) value.Value {
+// Metamethod returns a field of a table's metatable. Other values have no metatables of their own.
+func Metamethod(v value.Value, event string) value.Value {
 	if t := v.Table(); t != nil && t.Meta != nil {
 		return t.Meta.GetString(event)
 	}
@@ -19,10 +17,10 @@ func metamethod(v value.Value, event string) value.Value {
 }
 
 func metamethod2(a, b value.Value, event string) value.Value {
-	if f := metamethod(a, event); !f.IsNil() {
+	if f := Metamethod(a, event); !f.IsNil() {
 		return f
 	}
-	return metamethod(b, event)
+	return Metamethod(b, event)
 }
 
 // callable returns the function that a call of another value calls, with the value as its first argument.
@@ -31,7 +29,7 @@ func (L *Thread) callable(f value.Value, mark int) *Function {
 		L.push(nil)
 		L.failValue(f, "call", -1)
 	}
-	fn := AsFunction(metamethod(f, "__call"))
+	fn := AsFunction(Metamethod(f, "__call"))
 	if fn == nil {
 		L.failTable("call", -1)
 	}
@@ -77,16 +75,16 @@ var operations = map[string]*operation{
 	"-": {"__sub", func(a, b float64) float64 { return a - b }, true},
 	"*": {"__mul", func(a, b float64) float64 { return float64(a * b) }, true},
 	"/": {"__div", func(a, b float64) float64 { return a / b }, true},
-	"%": {"__mod", modulo, false},
-	"^": {"__pow", Power, false},
+	"%": {"__mod", value.Modulo, false},
+	"^": {"__pow", value.Power, false},
 }
 
 // arithmetic is an operator on two values of any type.
 func (L *Thread) arithmetic(op *operation, a, b value.Value) value.Value {
 	if a.Table() != nil && op.isPlain {
-		f := metamethod(a, op.event)
+		f := Metamethod(a, op.event)
 		if f.IsNil() && b.Table() != nil {
-			if f = metamethod(b, op.event); f.IsNil() {
+			if f = Metamethod(b, op.event); f.IsNil() {
 				L.failTable("perform arithmetic on", 0)
 			}
 		}
@@ -115,36 +113,10 @@ func (L *Thread) arithmetic(op *operation, a, b value.Value) value.Value {
 	return value.Nil
 }
 
-// modulo is a - floor(a/b)*b. The conversions keep compilers from fusing the operations.
-func modulo(a, b float64) float64 { return a - float64(math.Floor(a/b)*b) }
-
-// Power is a ^ b: exact where the result is a whole number that a float can hold.
-func Power(a, b float64) float64 {
-	if b == 2 {
-		return a * a
-	}
-	if b == 0.5 && a >= 0 && !math.IsInf(a, 0) {
-		return math.Sqrt(a)
-	}
-	if n := int(b); float64(n) == b && n > 0 && n <= 64 { // exact where the result is
-		result, base := 1.0, a
-		for ; n > 0; n >>= 1 {
-			if n&1 == 1 {
-				result *= base
-			}
-			base *= base
-		}
-		if result == math.Trunc(result) && math.Abs(result) <= 1<<53 {
-			return result
-		}
-	}
-	return math.Pow(a, b)
-}
-
 // minus is -v.
 func (L *Thread) minus(v value.Value) value.Value {
 	if v.Table() != nil {
-		f := metamethod(v, "__unm")
+		f := Metamethod(v, "__unm")
 		if AsFunction(f) == nil {
 			L.failTable("perform arithmetic on", 0)
 		}
@@ -166,7 +138,7 @@ func (L *Thread) length(v value.Value) value.Value {
 	if t == nil {
 		L.failValue(v, "get length of", 0)
 	}
-	if f := metamethod(v, "__len"); AsFunction(f) != nil {
+	if f := Metamethod(v, "__len"); AsFunction(f) != nil {
 		return L.invokePlain(f, v)
 	}
 	return value.Int(t.Len())
@@ -174,6 +146,11 @@ func (L *Thread) length(v value.Value) value.Value {
 
 // indexPlain is object[key] for a key that is constant or a number.
 func (L *Thread) indexPlain(object, key value.Value) value.Value {
+	return L.indexBy(object, key, (*Thread).invokePlain, func() { L.failNative("loop in gettable") })
+}
+
+// indexBy is object[key] by tables, and by functions that invoke calls.
+func (L *Thread) indexBy(object, key value.Value, invoke func(L *Thread, f value.Value, args ...value.Value) value.Value, fail func()) value.Value {
 	for range maxIndexes {
 		var next value.Value
 		if t := object.Table(); t != nil {
@@ -189,11 +166,11 @@ func (L *Thread) indexPlain(object, key value.Value) value.Value {
 			L.failValue(object, "index", 0)
 		}
 		if AsFunction(next) != nil {
-			return L.invokePlain(next, object, key)
+			return invoke(L, next, object, key)
 		}
 		object = next
 	}
-	L.failNative("loop in gettable")
+	fail()
 	return value.Nil
 }
 
@@ -202,27 +179,7 @@ func (L *Thread) index(object, key value.Value) value.Value {
 	if key.IsString() {
 		L.ChargeBytes(len(key.Text()))
 	}
-	for range maxIndexes {
-		var next value.Value
-		if t := object.Table(); t != nil {
-			if v := t.Get(key); !v.IsNil() || t.Meta == nil {
-				return v
-			}
-			if next = t.Meta.GetString("__index"); next.IsNil() {
-				return value.Nil
-			}
-		} else if object.IsString() {
-			next = stringLibrary
-		} else {
-			L.failValue(object, "index", 0)
-		}
-		if AsFunction(next) != nil {
-			return L.invoke(next, object, key)
-		}
-		object = next
-	}
-	L.Fail("loop in gettable")
-	return value.Nil
+	return L.indexBy(object, key, (*Thread).invoke, func() { L.Fail("loop in gettable") })
 }
 
 // Index is object[key] for a Go function.
@@ -243,7 +200,7 @@ func (L *Thread) setIndex(object, key, v value.Value) {
 		if t.Shows != nil {
 			L.Fail(readOnlyText)
 		}
-		next := metamethod(object, "__newindex")
+		next := Metamethod(object, "__newindex")
 		if next.IsNil() || !t.Get(key).IsNil() {
 			L.Set(t, key, v)
 			return
@@ -306,8 +263,8 @@ func (L *Thread) concatValues(mark, n int) value.Value {
 	right := L.stack[mark+n-1]
 	for i := n - 1; i > 0; i-- {
 		left := L.stack[mark+i-1]
-		a, ok := AsText(left)
-		b, ok2 := AsText(right)
+		a, ok := value.AsText(left)
+		b, ok2 := value.AsText(right)
 		if ok && ok2 {
 			L.ChargeBytes(len(a) + len(b))
 			right = value.String(a + b)
@@ -334,13 +291,6 @@ func (L *Thread) Less(a, b value.Value) bool {
 	return L.ordered(a, b, "__lt")
 }
 
-func (L *Thread) lessEqual(a, b value.Value) bool {
-	if a.IsNumber() && b.IsNumber() {
-		return a.Float() <= b.Float()
-	}
-	return L.ordered(a, b, "__le")
-}
-
 // ordered compares values that are not two numbers.
 func (L *Thread) ordered(a, b value.Value, event string) bool {
 	if a.IsString() && b.IsString() {
@@ -349,10 +299,10 @@ func (L *Thread) ordered(a, b value.Value, event string) bool {
 		return x < y || event == "__le" && x == y
 	}
 	if a.Kind() == b.Kind() {
-		if f := metamethod(a, event); !f.IsNil() && f == metamethod(b, event) {
+		if f := Metamethod(a, event); !f.IsNil() && f == Metamethod(b, event) {
 			return L.invoke(f, a, b).IsTrue()
 		}
-		if f := metamethod(a, "__lt"); event == "__le" && !f.IsNil() && f == metamethod(b, "__lt") {
+		if f := Metamethod(a, "__lt"); event == "__le" && !f.IsNil() && f == Metamethod(b, "__lt") {
 			return !L.invoke(f, b, a).IsTrue()
 		}
 	}
@@ -360,8 +310,8 @@ func (L *Thread) ordered(a, b value.Value, event string) bool {
 	return false
 }
 
-// equal is a == b.
-func (L *Thread) equal(a, b value.Value) bool {
+// Equal is a == b.
+func (L *Thread) Equal(a, b value.Value) bool {
 	if a.IsString() && b.IsString() {
 		x, y := a.Text(), b.Text()
 		if len(x) != len(y) {
@@ -373,8 +323,8 @@ func (L *Thread) equal(a, b value.Value) bool {
 	if a.Equal(b) || a.Table() == nil || b.Table() == nil {
 		return a.Equal(b)
 	}
-	f := metamethod(a, "__eq")
-	if AsFunction(f) == nil || f != metamethod(b, "__eq") {
+	f := Metamethod(a, "__eq")
+	if AsFunction(f) == nil || f != Metamethod(b, "__eq") {
 		return false
 	}
 	L.push(nil)

@@ -25,7 +25,7 @@ func protectedCall(L *Thread) int {
 		return 1 + L.PushString("attempt to call a boolean value")
 	}
 	f := L.Get(1)
-	if t := f.Table(); t != nil && metamethod(f, "__call").IsNil() {
+	if t := f.Table(); t != nil && Metamethod(f, "__call").IsNil() {
 		L.Push(value.False)
 		return 1 + L.PushString("attempt to call a table value")
 	}
@@ -33,7 +33,7 @@ func protectedCall(L *Thread) int {
 		v := L.survive(failed)
 		L.Push(value.False)
 		if t := v.Table(); t != nil { // Redis's pcall returns the text of an error reply
-			if text, is := AsText(t.GetString("err")); is {
+			if text, is := value.AsText(t.GetString("err")); is {
 				return 1 + L.PushString(text)
 			}
 		}
@@ -50,7 +50,7 @@ func (L *Thread) survive(e *Raised) value.Value {
 	r := L.run
 	if e.final || r.budget < 0 {
 		if r.over == "" {
-			r.over = display(e.value)
+			r.over = value.Display(e.value)
 		}
 		e.final = true
 		panic(e)
@@ -63,7 +63,7 @@ func (L *Thread) survive(e *Raised) value.Value {
 }
 
 func protectedCallWithHandler(L *Thread) int {
-	f, handler := L.Get(1), L.checkAny(2)
+	f, handler := L.Get(1), L.CheckAny(2)
 	L.SetTop(1)
 	failed := L.protect(func() { L.call(f, L.base+1) })
 	if failed == nil {

@@ -61,17 +61,9 @@ func (L *Thread) SetInt(t *value.Table, i int, v value.Value) {
 	}
 }
 
-// shown is the table whose values a script sees in one.
-func shown(t *value.Table) *value.Table {
-	if t.Shows != nil {
-		return t.Shows
-	}
-	return t
-}
-
 // next returns the pair after a key.
 func (L *Thread) next(t *value.Table, key value.Value) (value.Value, value.Value) {
-	t = shown(t)
+	t = t.Shown()
 	dead := L.run.dead[t]
 	if dead > 0 {
 		L.Charge(dead)
@@ -113,7 +105,7 @@ func (L *Thread) PairsOf(t *value.Table) (keys []value.Value) {
 func pairs(L *Thread) int {
 	t := L.CheckTable(1)
 	keys := L.PairsOf(t)
-	inner := shown(t)
+	inner := t.Shown()
 	at := 0
 	L.Push(NewFunction(func(L *Thread) int {
 		for at < len(keys) {
@@ -132,26 +124,4 @@ func pairs(L *Thread) int {
 	L.Push(value.OfTable(t))
 	L.Push(value.Nil)
 	return 3
-}
-
-// ipairs returns the shared iterator over an array.
-func ipairs(L *Thread) int {
-	t := L.CheckTable(1)
-	L.Push(ipairsNext)
-	L.Push(value.OfTable(t))
-	L.Push(value.Int(0))
-	return 3
-}
-
-func nextItem(L *Thread) int {
-	t := L.CheckTable(1)
-	i := L.CheckInt(2) + 1
-	v := t.Get(value.Int(i))
-	if v.IsNil() {
-		L.Push(value.Nil)
-		return 1
-	}
-	L.Push(value.Int(i))
-	L.Push(v)
-	return 2
 }

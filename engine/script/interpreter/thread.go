@@ -12,34 +12,6 @@ const (
 	keptValues = 256    // that are kept for the next run
 )
 
-// Thread is a script, or a coroutine of it, with its calls.
-type Thread struct {
-	run *Run
-
-	stack   []value.Value // arguments and results of calls
-	base    int           // of the Go function that runs
-	frames  []*frame
-	depth   int
-	deepest int // that was reached
-
-	locals []value.Value // the current segment of the locals
-	used   int
-
-	coroutine *coroutine
-}
-
-// frame is a call of a function.
-type frame struct {
-	L         *Thread
-	function  *Function // nil of a Go function
-	locals    []value.Value
-	varargs   []value.Value
-	at        int // node of the call or the operation that runs
-	tailCalls int // of functions that this one has taken the place of
-	result    value.Value
-	results   int // on the stack, or one in result
-}
-
 // Run is the run that the thread belongs to.
 func (L *Thread) Run() *Run { return L.run }
 

@@ -1,5 +1,5 @@
-// Package library has the functions that scripts find in tables of the globals, but for those of the language itself and of Redis:
-// string, table, math, bit, struct, cjson and cmsgpack.
+// Package library has the functions that scripts find in tables of the globals, but for those of the language that need
+// the interpreter, and for those of Redis: tonumber and the like, string, table, math, bit, struct, cjson and cmsgpack.
 package library
 
 import "github.com/stintdb/stint/engine/script/interpreter"
@@ -27,6 +27,7 @@ func (k *kept) Reset() { k.random, k.json = firstRandom, defaultJSON }
 // All are the libraries by name.
 func All() map[string]interpreter.Library {
 	return map[string]interpreter.Library{
+		"":         {Functions: baseFunctions, Directs: baseDirects},
 		"bit":      {Functions: bitFunctions},
 		"cjson":    {Functions: jsonFunctions, Constants: jsonConstants},
 		"cmsgpack": {Functions: packFunctions, Constants: packConstants},

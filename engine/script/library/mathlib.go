@@ -32,7 +32,7 @@ func mathFmod(L *interpreter.Thread) int {
 var mathFunctions = map[string]interpreter.GoFunction{
 	"abs": mathOf1(math.Abs), "acos": mathOf1(math.Acos), "asin": mathOf1(math.Asin), "atan": mathOf1(math.Atan), "atan2": mathOf2(math.Atan2),
 	"ceil": mathOf1(math.Ceil), "cos": mathOf1(math.Cos), "cosh": mathOf1(math.Cosh), "exp": mathOf1(math.Exp), "floor": mathOf1(math.Floor),
-	"fmod": mathFmod, "log": mathOf1(math.Log), "log10": mathOf1(math.Log10), "pow": mathOf2(interpreter.Power), "sin": mathOf1(math.Sin),
+	"fmod": mathFmod, "log": mathOf1(math.Log), "log10": mathOf1(math.Log10), "pow": mathOf2(value.Power), "sin": mathOf1(math.Sin),
 	"sinh": mathOf1(math.Sinh), "sqrt": mathOf1(math.Sqrt), "tan": mathOf1(math.Tan), "tanh": mathOf1(math.Tanh),
 	"deg": mathOf1(func(x float64) float64 { return x / (math.Pi / 180) }),
 	"rad": mathOf1(func(x float64) float64 { return x * (math.Pi / 180) }),
@@ -63,8 +63,8 @@ var mathFunctions = map[string]interpreter.GoFunction{
 
 // mathDirects are the functions of which limiters make use.
 var mathDirects = map[string]func(interpreter.Site) interpreter.Direct{
-	"abs": interpreter.DirectOf1(math.Abs), "ceil": interpreter.DirectOf1(math.Ceil), "floor": interpreter.DirectOf1(math.Floor),
-	"max": interpreter.Always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
+	"abs": directOf1(math.Abs), "ceil": directOf1(math.Ceil), "floor": directOf1(math.Floor),
+	"max": always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
 		if len(args) != 2 || !args[0].IsNumber() || !args[1].IsNumber() {
 			return value.Nil, false
 		}
@@ -73,7 +73,7 @@ var mathDirects = map[string]func(interpreter.Site) interpreter.Direct{
 		}
 		return value.Result(args[0].Float()), true
 	}),
-	"min": interpreter.Always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
+	"min": always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
 		if len(args) != 2 || !args[0].IsNumber() || !args[1].IsNumber() {
 			return value.Nil, false
 		}
@@ -128,4 +128,14 @@ func mathRandom(L *interpreter.Thread) int {
 	}
 	L.Fail("wrong number of arguments")
 	return 0
+}
+
+// directOf1 is the [interpreter.Direct] of a function of one number.
+func directOf1(f func(float64) float64) func(interpreter.Site) interpreter.Direct {
+	return always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
+		if len(args) == 1 && args[0].IsNumber() {
+			return value.Result(f(args[0].Float())), true
+		}
+		return value.Nil, false
+	})
 }

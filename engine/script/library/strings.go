@@ -222,11 +222,11 @@ func (m *matcher) replace(out *strings.Builder, start, end int, by value.Value) 
 	case value.TableKind:
 		v = m.L.Index(by, m.capture(0, start, end))
 	default:
-		text, _ := interpreter.AsText(by)
+		text, _ := value.AsText(by)
 		m.expand(out, text, start, end)
 		return
 	}
-	text, is := interpreter.AsText(v)
+	text, is := value.AsText(v)
 	switch {
 	case !v.IsTrue():
 		out.WriteString(m.text[start:end])
@@ -255,7 +255,7 @@ func (m *matcher) expand(out *strings.Builder, text string, start, end int) {
 		case text[i] == '0':
 			out.WriteString(m.text[start:end])
 		default:
-			part, _ := interpreter.AsText(m.capture(int(text[i]-'1'), start, end))
+			part, _ := value.AsText(m.capture(int(text[i]-'1'), start, end))
 			out.WriteString(part)
 		}
 		m.L.ChargeBytes(end - start)

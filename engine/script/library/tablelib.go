@@ -34,7 +34,7 @@ func tableConcat(L *interpreter.Thread) int {
 	var text strings.Builder
 	for i := first; i <= last; i++ {
 		v := t.Get(value.Int(i))
-		part, is := interpreter.AsText(v)
+		part, is := value.AsText(v)
 		if !is {
 			L.Fail("invalid value (%s) at index %d in table for 'concat'", v.Kind().String(), i)
 		}

@@ -1,6 +1,9 @@
 package syntax
 
-import "unsafe"
+import (
+	"strings"
+	"unsafe"
+)
 
 // Chunk is a piece of source, with everything but its tree that is known of it.
 type Chunk struct {
@@ -44,3 +47,16 @@ type Error string
 
 // Error is the message of the reference implementation.
 func (e Error) Error() string { return string(e) }
+
+// ChunkName is the name of a chunk in messages.
+func ChunkName(name string) string {
+	const room = 60
+	if name != "" && (name[0] == '@' || name[0] == '=') {
+		return name[1:min(len(name), room)]
+	}
+	line, _, more := strings.Cut(strings.ReplaceAll(name, "\r", "\n"), "\n")
+	if space := room - len(`[string "..."]`) - 1; len(line) > space || more {
+		return `[string "` + line[:min(len(line), space)] + `..."]`
+	}
+	return `[string "` + line + `"]`
+}

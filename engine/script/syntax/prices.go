@@ -8,5 +8,5 @@ const BytesPerStep = 16
 const (
 	compileToken    = 20
 	compileFunction = 500
-	searchedPerStep = 4   // constants or locals, which are searched one after the other
+	searchedPerStep = 4 // constants or locals, which are searched one after the other
 )

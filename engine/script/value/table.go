@@ -38,6 +38,14 @@ func NewTable(items, fields int) *Table {
 	return t
 }
 
+// Shown is the table whose values a script sees in this one.
+func (t *Table) Shown() *Table {
+	if t.Shows != nil {
+		return t.Shows
+	}
+	return t
+}
+
 // Len is the number of the last item that is not nil.
 func (t *Table) Len() int {
 	n := len(t.array)
