@@ -75,28 +75,37 @@ func (t *Tx) Spend(work int) { t.work += work }
 
 // Get returns the value of a key, and false if it does not exist or has expired. Its data is valid until the next
 // change of any key, and must not be written to.
-func (t *Tx) Get(key []byte) (v engine.Value, found bool) { return t.get(t.nameOf(key)) }
+func (t *Tx) Get(key []byte) (v engine.Value, found bool) {
+	found = t.get(t.nameOf(key), &v)
+	return v, found
+}
 
-// get is Get of the key of a name. All functions below take names.
-func (t *Tx) get(key []byte) (v engine.Value, found bool) {
+// get is Get of the key of a name. All functions below take names. It sets v instead of returning it: a value is too
+// large for registers, and copying what has just been written takes longer than writing it.
+func (t *Tx) get(key []byte, v *engine.Value) (found bool) {
 	if p := t.find(key); p != nil {
 		if p.Gone {
-			return engine.Value{}, false
+			return false
 		}
 		t.work += len(p.Data) / keyspace.WorkBytes
-		return t.shown(p), true
+		if v.Kind, v.ExpiresAt, v.Data = p.Kind, p.ExpiresAt, p.Data; !p.Kind.IsData() {
+			*v = t.limiter(p.Limit, p.Data)
+		}
+		return true
 	}
 	limit, state := t.stateOf(key)
 	switch {
 	case limit == nil:
-		return engine.Value{}, false
+		return false
 	case algorithm.Table[limit.Algorithm].Expired(state, limit, t.now):
-		return engine.Value{}, false
+		return false
 	case !limit.Algorithm.IsValue():
-		return t.limiter(*limit, state), true
+		*v = t.limiter(*limit, state)
+		return true
 	}
 	t.work += len(state) / keyspace.WorkBytes
-	return engine.Value{Kind: engine.KindOf(limit.Algorithm), ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, true
+	v.Kind, v.ExpiresAt, v.Data = engine.KindOf(limit.Algorithm), algorithm.ExpiryOf(state), algorithm.DataOf(state)
+	return true
 }
 
 // stateOf is the limit and the state of a key that is not changed; the limit is nil if there is none, or if the
@@ -117,14 +126,6 @@ func (t *Tx) stateOf(key []byte) (limit *limits.Limit, state []byte) {
 		return s.shard.StateAt(p)
 	}
 	return nil, nil
-}
-
-// shown is a changed key as Get returns it.
-func (t *Tx) shown(p *pending) engine.Value {
-	if p.Kind.IsData() {
-		return p.Value
-	}
-	return t.limiter(p.Limit, p.Data)
 }
 
 // limiter is the key of a limiter as Get returns it.
@@ -159,28 +160,32 @@ func (t *Tx) Edit(key []byte, kind engine.Kind) *engine.Value {
 		t.work += len(p.Data) / keyspace.WorkBytes
 		return &p.Value
 	}
-	v, found := t.get(key)
+	v := engine.Value{Kind: kind}
+	t.get(key, &v)
 	p := t.add(key)
-	if !found {
-		v = engine.Value{Kind: kind}
-	}
-	p.Limit, p.Value = limits.Limit{Algorithm: v.Kind.Algorithm()}, engine.Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
+	p.set(&v)
 	return &p.Value
 }
 
 // Set replaces the value of a key. It copies the data.
 func (t *Tx) Set(key []byte, v engine.Value) {
 	p := t.changed(t.nameOf(key))
-	p.Gone, p.Limit = false, limits.Limit{Algorithm: v.Kind.Algorithm()}
-	p.Value = engine.Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
+	p.Gone = false
+	p.set(&v)
+}
+
+// set makes it the key of a value, whose data it copies.
+func (p *pending) set(v *engine.Value) {
+	p.Limit = limits.Limit{Algorithm: v.Kind.Algorithm()}
+	p.Kind, p.ExpiresAt, p.Data = v.Kind, v.ExpiresAt, append(p.Data[:0], v.Data...)
 }
 
 // Delete drops a key, a limiter's too, and reports whether it existed. Of a limiter with loans the loans stay.
 func (t *Tx) Delete(key []byte) (existed bool) { return t.delete(t.nameOf(key)) }
 
 func (t *Tx) delete(key []byte) (existed bool) {
-	v, existed := t.get(key)
-	if !existed {
+	var v engine.Value
+	if !t.get(key, &v) {
 		return false
 	}
 	if v.Kind.Algorithm().Home() != limits.NoAlgorithm {
