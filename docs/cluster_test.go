@@ -102,9 +102,13 @@ func (e *examples) shell(command string) string {
 	return e.output(c, "")
 }
 
+// testSettings keep a busy machine from causing elections and refusals, and give the nodes groups, so that the page's
+// policies are checked as a cluster with groups checks them.
+const testSettings = "--cluster-heartbeat 1s --decide-timeout 20s --groups 3 --cluster-shared everyone"
+
 // background runs a server until the end of the test, which fails unless it then ends well.
 func (e *examples) background(script string) {
-	p := testserver.NewProcess(e.T, "sh", "-c", strings.Replace(script, "stint server", "exec stint server --cluster-heartbeat 1s --decide-timeout 20s", 1)) // so that a busy machine causes neither elections nor refusals
+	p := testserver.NewProcess(e.T, "sh", "-c", strings.Replace(script, "stint server", "exec stint server "+testSettings, 1))
 	p.Dir = e.dir
 	p.Env = append(os.Environ(), "PATH="+e.tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	p.Start(e.T)
