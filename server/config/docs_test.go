@@ -26,7 +26,7 @@ const handbookIntroduction = `# Configuration
 
 <!-- Made from the settings in server/config by "go generate ./server/config". Change them there. -->
 
-A setting can be given in three ways. A flag wins over an environment variable, a variable over the file.
+Every setting of the server, with its bounds and default. You can give a setting in three ways. A flag takes precedence over an environment variable, and a variable over the file.
 
 | way | example | notes |
 |---|---|---|
@@ -37,8 +37,8 @@ A setting can be given in three ways. A flag wins over an environment variable, 
 Sizes have a unit: ` + "`kb`, `mb`, `gb`, `tb`" + ` are powers of 1024, ` + "`k`, `m`, `g`, `t`" + ` powers of 1000, a bare number is bytes.
 Durations are ` + "`250ms`, `10s`, `1.5m`, `1h`, `7d`" + `; a bare number is seconds.
 
-An invalid value, an unknown name (also of a ` + "`STINT_`" + ` variable) and contradictory settings stop the start, with the remedy
-and exit code 2. Variables by which Kubernetes describes a service are ignored. An example of a file:
+The server does not start if a value is invalid, a name is unknown (even that of a ` + "`STINT_`" + ` variable) or settings contradict each other. It says what to do,
+and exits with code 2. It ignores the variables by which Kubernetes describes a service. An example of a file:
 
 ` + "```toml" + `
 listen = ["127.0.0.1:6379", "unix:/run/stint.sock"]
@@ -47,8 +47,8 @@ max-clients = 5000
 idle-timeout = "5m"
 ` + "```" + `
 
-` + "`CONFIG SET`" + ` changes the settings marked *while running*; the others need a restart. ` + "`CONFIG GET`" + ` knows all of them, also
-by their names in Redis, with sizes in bytes and durations in seconds. A setting without a shown default has none.
+` + "`CONFIG SET`" + ` changes the settings marked *while running*; the others need a restart. ` + "`CONFIG GET`" + ` knows all of them, even
+by their names in Redis, and shows sizes in bytes and durations in seconds. A setting without a default here has none.
 `
 
 func handbookPage() []byte {
