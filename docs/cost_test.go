@@ -13,13 +13,20 @@ import (
 // costRows are the commands whose CPU docs/cost.md states, by their names in docs/performance.md.
 var costRows = []string{"Redis Lua GCRA", "redis-cell 0.5.0 CL.THROTTLE", "Stint Lua GCRA", "Stint CL.THROTTLE", "Stint RL.CHECK of 2 limits", "Stint PING"}
 
-// TestCost holds the table of docs/cost.md to the figures of docs/performance.md. With -update it writes the table.
+// quoted are figures in the text of pages, and as docs/performance.md has them.
+var quoted = map[string]map[string]string{
+	"docs/cost.md":       {"3.22 times": "3.22 x", "5.80 times": "5.80 x", "68.6 bytes": "68.6", "51.9 among": "51.9", "144 bytes": "| 144 |", "redis-cell 173": "| 173 |"},
+	"docs/comparison.md": {"7,552": "7552", "6,040": "6,040", "84,600": "84,600", "0.82 times": "0.822 x"},
+}
+
+// TestCost holds the table of docs/cost.md, and figures that pages quote, to docs/performance.md. With -update it writes
+// the table.
 func TestCost(t *testing.T) {
-	figures, err := os.ReadFile("performance.md")
+	performance, err := os.ReadFile("performance.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, all, _ := strings.Cut(string(figures), "### Server CPU per request, µs\n")
+	_, all, _ := strings.Cut(string(performance), "### Server CPU per request, µs\n")
 	all, _, _ = strings.Cut(all, "\n### ")
 	table := "| server and command | one at a time | 16 | 64 |\n|---|---:|---:|---:|\n"
 	for _, name := range costRows {
@@ -37,6 +44,14 @@ func TestCost(t *testing.T) {
 			table += fmt.Sprintf(" %.2g |", micros*1e9/1e6/3600)
 		}
 		table += "\n"
+	}
+	for page, figures := range quoted {
+		text := strings.Join(readPage(t, page).lines, " ")
+		for figure, there := range figures {
+			if !strings.Contains(text, figure) || !strings.Contains(string(performance), there) {
+				t.Errorf("%s does not say %q, or docs/performance.md does not say %q", page, figure, there)
+			}
+		}
 	}
 	page, err := os.ReadFile("cost.md")
 	if err != nil {
