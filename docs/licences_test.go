@@ -62,7 +62,7 @@ func TestLicences(t *testing.T) {
 	}
 	var page strings.Builder
 	page.WriteString("# Licences of the server's modules\n\n<!-- Made by \"go generate ./docs\". -->\n\n" +
-		"Stint itself, Go's standard library, and the modules that are linked into the server, directly or by another one:\n\n| module | version | licence |\n|---|---|---|\n")
+		"For whoever distributes Stint: the licences of Stint itself, of Go's standard library, and of every module in the server's program.\n\n| module | version | licence |\n|---|---|---|\n")
 	const stint = "`github.com/stintdb/stint` | this one"
 	names := append([]string{stint}, slices.Sorted(maps.Keys(dirs))...)
 	dirs[stint] = root
