@@ -22,6 +22,7 @@
 //	         programs that the tests of clients/python and clients/node run
 //	php, ruby and java with the name of a client
 //	         lines that the tests of clients/compattest run
+//	js       in gateways.md, programs that TestCloudCode runs
 //	csharp, elixir
 //	         read, not run
 //	text     shown, not run
