@@ -128,6 +128,8 @@ var within = map[string][]string{
 	"persistence/disk":          {},
 	"persistence/entrylog":      {"persistence/disk"},
 	"internal/testdisk":         {"persistence/disk", "internal/testsize"},
+	"cmd/playground":            {"cmd/playground/traffic"},
+	"cmd/playground/traffic":    {"engine", "server/command", "server/command/limiter"},
 	"cmd/stint/cli":             {"internal/spelling"},
 	"cmd/stint/progress":        {"persistence/disk"},
 	"cmd/stint/logqueue":        {},
