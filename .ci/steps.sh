@@ -12,7 +12,8 @@ readonly steps=(
     "side    compat:     real clients and limiter libraries in seven languages"
     "side    packaging:  image, compose files, systemd unit, release, packages, Kubernetes"
     "side    node:       the Node.js client with both drivers, and its package in an empty folder"
-    "side    browser:    the page for operators in a browser; pictures in .ci/artifacts"
+    "side    browser:    the page for operators and the site in a browser; pictures in .ci/artifacts"
+    "side    site:       the site of the handbook, without a dead link, with its versions, and the program of its playground"
     "side    exact:      random calls compared with an exact model, byte for byte; as many again through restarts and nodes"
     "side    faults:     a simulated cluster through faults"
     "side    python:     the Python client: ruff, mypy, tests, the built package in a clean environment"
@@ -336,8 +337,42 @@ step_java() {
     sed -nE 's/.*Tests run: ([0-9]+),.*Time elapsed: ([0-9.]+) s -- in com.stintdb.(.*)/\2 s  \1 tests of \3 (java)/p' <<<"$ran" | tee -a "$CI_RECORD/tests"
 }
 
+# use_site has the tests of a step use one build of the site, as two versions are published, which the first such step of a run makes.
+use_site() {
+    export SITE="$CI_RECORD/site"
+    local mike
+    mike="$(python_environment packaging/site/requirements.txt)/mike"
+    ( flock 9; [[ -e $SITE/index.html ]] || build_site "$mike" ) 9>"$SITE.lock"
+}
+
+# build_site has mike commit the site to a repository of its own, as .github/workflows/site.yml has it commit to the branch gh-pages.
+build_site() {
+    git clone --quiet --bare --shared --single-branch . "$scratch/pages.git"
+    local -x GIT_DIR="$scratch/pages.git" NO_MKDOCS_2_WARNING=1 GIT_AUTHOR_NAME=ci GIT_AUTHOR_EMAIL=ci GIT_COMMITTER_NAME=ci GIT_COMMITTER_EMAIL=ci
+    PATH="${1%/*}:$PATH" "$1" deploy --config-file packaging/site/mkdocs.yml --update-aliases 1.0 latest
+    "$1" set-default --config-file packaging/site/mkdocs.yml latest
+    mkdir -p "$SITE"
+    git archive gh-pages | tar -x -C "$SITE"
+}
+
+# step_site prints the sizes of the largest files, before and after compression.
+step_site() {
+    local ruff file
+    ruff="$(python_environment packaging/site/requirements.txt)/ruff"
+    "$ruff" check --line-length 120 packaging/site
+    "$ruff" format --check --line-length 120 packaging/site
+    GOOS=js GOARCH=wasm go vet ./cmd/playground/...
+    use_site
+    for file in llms.txt llms-full.txt sitemap.xml search/search_index.json playground/index.html playground/playground.js playground/wasm_exec.js; do
+        printf '%9d bytes, %8d with gzip: %s\n' "$(wc -c <"$SITE/latest/$file")" "$(gzip -c "$SITE/latest/$file" | wc -c)" "$file"
+    done
+    file="$SITE/latest/playground/playground.wasm.gz"
+    printf '%9d bytes, %8d with gzip: the program of the playground\n' "$(gunzip -c "$file" | wc -c)" "$(wc -c <"$file")"
+}
+
 step_browser() {
     mkdir -p "$artifacts"
+    use_site
     (cd server/admin/browser && SCREENSHOTS="$artifacts" watched go test ./...)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -36,12 +37,18 @@ type finding struct {
 // accessible checks the page in its present state against all rules of axe-core.
 func (b *tab) accessible(state string) {
 	b.Helper()
+	b.accessibleIn("html", state)
+}
+
+// accessibleIn checks a part of the page.
+func (b *tab) accessibleIn(selector, state string) {
+	b.Helper()
 	text, err := axe()
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.run(chromedp.Evaluate[chromedp.Void](text + `; window.checked = undefined;
-		axe.run().then((all) => window.checked = JSON.stringify({ violations: all.violations, passed: all.passes.map((p) => p.id) }), (error) => window.checked = String(error)); undefined`))
+		axe.run(` + strconv.Quote(selector) + `).then((all) => window.checked = JSON.stringify({ violations: all.violations, passed: all.passes.map((p) => p.id) }), (error) => window.checked = String(error)); undefined`))
 	b.until(`window.checked`)
 	var checked struct {
 		Violations []finding

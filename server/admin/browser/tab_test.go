@@ -61,7 +61,7 @@ func (b *tab) listen(event any) {
 	defer b.mu.Unlock()
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, b.base) {
+		if !strings.HasPrefix(e.Request.URL, b.base) && !strings.HasPrefix(e.Request.URL, "data:") {
 			b.problems = append(b.problems, "a request to elsewhere: "+e.Request.URL)
 		}
 	case *runtime.EventExceptionThrown:
