@@ -35,7 +35,7 @@ func TestTop(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, got)
 	}
 	lines := strings.Join(strings.Fields(got), " ")
-	for _, want := range []string{": ready", " 2 ", "user:7 api: TB user:{} 1 1/1h", long + " -", `"\x1b[2J"`, "100 hot worker 100"} {
+	for _, want := range []string{": ready", " 2 ", "user:7 api: TB user:{} 1 1/1h", long + " TB * 1 1/1h", `"\x1b[2J" TB * 1 1/1h`, "100 hot worker 100"} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("it does not contain %q:\n%s", want, got)
 		}

@@ -177,7 +177,7 @@ type PolicyCount struct {
 
 // Bite is a limit with the denials of the last minutes that a node knows of, for the keys denied most.
 type Bite struct {
-	Limit  string `json:"limit"` // policy and limit
+	Limit  string `json:"limit"` // with its policy, or with the first part of its keys for requests without a policy
 	Denied int64  `json:"denied"`
 	Keys   int    `json:"keys"`
 

@@ -25,6 +25,7 @@ type bites struct {
 	at      time.Time
 	last    []clusterstatus.Bite
 	keys    map[string][]topkeys.Entry // the keys that each limit denied, when last was found
+	named   map[string]string          // the limits of these keys, by key
 	denials denialHistories
 }
 
@@ -35,15 +36,14 @@ func (b *bites) look(s *server.Server) []clusterstatus.Bite {
 	if b.last != nil && time.Since(b.at) < bitesFor {
 		return b.last
 	}
-	policies := sync.OnceValue(func() []policyKey { return policyKeys(s) })
 	entries, _ := s.TopDenied(bitesKeys)
 	b.keys = map[string][]topkeys.Entry{}
-	for _, e := range entries {
-		if !isWhole(e, s.Config().TopKeys) {
-			continue
-		}
-		if limit := deniedBy(s, policies(), e.Key); limit != "" {
-			b.keys[limit] = append(b.keys[limit], e)
+	names := b.limitsOf(context.Background(), s, entries)
+	b.named = map[string]string{}
+	for i, limit := range names {
+		if limit != "" {
+			b.keys[limit] = append(b.keys[limit], entries[i])
+			b.named[string(entries[i].Key)] = limit
 		}
 	}
 	now := s.Now()
@@ -67,6 +67,31 @@ func (b *bites) look(s *server.Server) []clusterstatus.Bite {
 	return b.last
 }
 
+// limitsOf returns the limit that denied each key. A key that has expired has the limit that it had at the last look,
+// because many keys expire soon after their last denial. The caller holds mu.
+func (b *bites) limitsOf(ctx context.Context, s *server.Server, entries []topkeys.Entry) []string {
+	policies := sync.OnceValue(func() []policyKey { return policyKeys(s) })
+	names := limitsOf(ctx, s, policies, entries)
+	for i, name := range names {
+		if name == "" {
+			names[i] = b.named[string(entries[i].Key)]
+		}
+	}
+	return names
+}
+
+// topKeys is the views of entries, with the limits that denied them.
+func (b *bites) topKeys(ctx context.Context, s *server.Server, entries []topkeys.Entry) []topKey {
+	b.mu.Lock()
+	names := b.limitsOf(ctx, s, entries)
+	b.mu.Unlock()
+	views := []topKey{}
+	for i, e := range entries {
+		views = append(views, topKeyOf(e, s.Config().TopKeys, s.Now(), names[i]))
+	}
+	return views
+}
+
 // limitKeys is the reply to a page that asks for the keys of a limit.
 type limitKeys struct {
 	Entries []topKey `json:"entries"`
@@ -81,7 +106,7 @@ func (a *Admin) keysOfLimit(_ context.Context, s *server.Server, r *http.Request
 	a.bites.mu.Unlock()
 	v := limitKeys{[]topKey{}}
 	for _, e := range entries[:min(len(entries), topShown)] {
-		v.Entries = append(v.Entries, topKeyOf(e, s.Config().TopKeys, s.Now(), func([]byte) string { return limit }))
+		v.Entries = append(v.Entries, topKeyOf(e, s.Config().TopKeys, s.Now(), limit))
 	}
 	return v, nil
 }

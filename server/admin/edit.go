@@ -273,7 +273,7 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	if err := carryOut(ctx, r, s, words...); err != nil {
 		return nil, err
 	}
-	a.log.Info("a policy was set from the page for operators", "policy", d.Name, "shadow", d.Shadow, "removed", d.Remove, "from", r.RemoteAddr)
+	a.log.Info("a policy was set on the dashboard", "policy", d.Name, "shadow", d.Shadow, "removed", d.Remove, "from", r.RemoteAddr)
 	a.fills.mu.Lock()
 	a.fills.last = nil
 	a.fills.mu.Unlock()

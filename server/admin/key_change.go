@@ -65,7 +65,7 @@ func (a *Admin) resetKey(ctx context.Context, s *server.Server, r *http.Request)
 	if err := carryOut(ctx, r, s, "DEL", c.Key); err != nil {
 		return nil, err
 	}
-	a.log.Info("a key was reset from the page for operators", "from", r.RemoteAddr)
+	a.log.Info("a key was reset on the dashboard", "from", r.RemoteAddr)
 	s.Events().Add(s.Now(), clusterstatus.Event{Kind: events.Key, Text: "Key " + shown(s, []byte(c.Key)) + " was reset", User: "default", From: server.FromPage + r.RemoteAddr})
 	return struct{}{}, nil
 }
@@ -97,7 +97,7 @@ func (a *Admin) override(ctx context.Context, s *server.Server, r *http.Request)
 	if err := carryOut(ctx, r, s, words...); err != nil {
 		return nil, err
 	}
-	a.log.Info("a caller's limits were set from the page for operators", "policy", c.Policy, "from", r.RemoteAddr)
+	a.log.Info("a caller's limits were set on the dashboard", "policy", c.Policy, "from", r.RemoteAddr)
 	after, _ := s.Keys().PolicyOf(c.Policy, nil)
 	if len(op.Parts) > 0 {
 		after.Parts = op.Parts

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -52,7 +51,7 @@ type topKey struct {
 	Key   string `json:"key"`
 	Count int64  `json:"count"`
 	Error int64  `json:"error"`
-	By    string `json:"by"`    // policy and limit, "" if unknown
+	By    string `json:"by"`    // the limit that denied it, with its policy if it has one; "" if unknown
 	Whole bool   `json:"whole"` // Key is the key itself, so the page can ask for it
 
 	Own *ownShare `json:"own"` // null if unknown
@@ -103,14 +102,9 @@ const (
 	pointsAgain = 15 // seconds after which a point no longer changes, because later reports are ignored
 )
 
-// topKeyOf is the view of an entry. by returns the limit that denies a key. It is only called if the key is whole,
-// because it reads the keys of all policies.
-func topKeyOf(e topkeys.Entry, mode string, now int64, by func(key []byte) string) topKey {
-	k := topKey{Key: bytetext.Shown(string(e.Key)), Count: e.Count, Error: e.Error, Own: ownShareOf(e, now), Whole: isWhole(e, mode)}
-	if k.Whole {
-		k.By = by(e.Key)
-	}
-	return k
+// topKeyOf is the view of an entry that the limit by denied.
+func topKeyOf(e topkeys.Entry, mode string, now int64, by string) topKey {
+	return topKey{Key: bytetext.Shown(string(e.Key)), Count: e.Count, Error: e.Error, By: by, Own: ownShareOf(e, now), Whole: isWhole(e, mode)}
 }
 
 // isWhole reports whether an entry has the whole key in UTF-8, so that the page can ask for it.
@@ -118,7 +112,7 @@ func isWhole(e topkeys.Entry, mode string) bool {
 	return mode == "plain" && len(e.Key) == e.Size && utf8.Valid(e.Key)
 }
 
-func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Request) (any, error) {
+func (a *Admin) overview(ctx context.Context, s *server.Server, request *http.Request) (any, error) {
 	query, since := request.URL.Query(), int64(0)
 	if text := query.Get("since"); text != "" {
 		var err error
@@ -139,11 +133,7 @@ func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Requ
 	all, nodes := sum(a.Counts(), r.Cluster)
 	o.Bites = bitesView{append([]clusterstatus.Bite{}, all.Bites...), all.Denials, nodes}
 	entries, total := s.TopDenied(topShown)
-	o.Top = topDenied{Mode: s.Config().TopKeys, Total: total, Weight: r.TopWeight, Entries: []topKey{}}
-	policies := sync.OnceValue(func() []policyKey { return policyKeys(s) })
-	for _, e := range entries {
-		o.Top.Entries = append(o.Top.Entries, topKeyOf(e, o.Top.Mode, o.UnixNano, func(key []byte) string { return deniedBy(s, policies(), key) }))
-	}
+	o.Top = topDenied{Mode: s.Config().TopKeys, Total: total, Weight: r.TopWeight, Entries: a.bites.topKeys(ctx, s, entries)}
 	o.Lent = []lentKey{}
 	for _, k := range s.TopLent(topShown) {
 		shown := string(k.Key[:min(len(k.Key), topkeys.MaxKeyBytes)])

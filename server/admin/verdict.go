@@ -72,7 +72,7 @@ var checks = []check{
 		if len(lost) == 0 {
 			return ""
 		}
-		return fmt.Sprintf("Groups without a leader: %s of %d; their keys are not decided", strings.Trim(strings.ReplaceAll(fmt.Sprint(lost), " ", ", "), "[]"), len(s.Cluster.Groups))
+		return fmt.Sprintf("Groups without a leader: %s of %d; no requests for their keys are decided", strings.Trim(strings.ReplaceAll(fmt.Sprint(lost), " ", ", "), "[]"), len(s.Cluster.Groups))
 	}},
 	{"persistence", true, runbookMemory, func(s seen) string {
 		switch p := s.Persistence; {
@@ -98,7 +98,7 @@ var checks = []check{
 		}
 		text := lostNodes(s.Cluster)
 		if s.Cluster.Replicas > 0 && slices.ContainsFunc(s.Cluster.Members, func(m clusterstatus.Member) bool { return m.Voter && !m.Reachable }) {
-			text += "; no replica moves before all answer, or RAFT REMOVE"
+			text += "; replicas do not move until every node answers or is removed by RAFT REMOVE"
 		}
 		return text
 	}},
@@ -106,19 +106,19 @@ var checks = []check{
 		if s.Cluster == nil || s.Cluster.SharedPatterns == "" {
 			return ""
 		}
-		return "Nodes differ in --cluster-shared (" + s.Cluster.SharedPatterns + "): those without a pattern refuse requests with CROSSSLOT that others answer"
+		return "Nodes differ in --cluster-shared (" + s.Cluster.SharedPatterns + "): nodes without a pattern answer CROSSSLOT to requests that others decide"
 	}},
 	{"memory", false, runbookMemory, func(s seen) string {
 		if s.MaxBytes == 0 || float64(s.KeyBytes) <= memoryAlmostFull*float64(s.MaxBytes) {
 			return ""
 		}
-		return fmt.Sprintf("Keys take %d %% of their memory", 100*s.KeyBytes/s.MaxBytes)
+		return fmt.Sprintf("Keys use %d %% of the memory that they may use", 100*s.KeyBytes/s.MaxBytes)
 	}},
 	{"clock", false, runbookMemory, func(s seen) string {
 		if s.Ahead <= clockTooFar {
 			return ""
 		}
-		return fmt.Sprintf("Time is %s ahead of this machine's clock", s.Ahead.Round(time.Second))
+		return fmt.Sprintf("The server's time is %s ahead of this machine's clock", s.Ahead.Round(time.Second))
 	}},
 	{"lag", false, runbookSlow, func(s seen) string {
 		if s.LoopLag <= lagTooLong {

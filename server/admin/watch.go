@@ -51,7 +51,7 @@ func (w *watch) lookAtProblems(now int64, all []problem, add func(kind, text str
 	for kind, p := range w.problems {
 		if _, is := here[kind]; !is {
 			took := time.Duration(now - p.Since*int64(time.Millisecond)).Round(time.Second)
-			add(events.Problem, fmt.Sprintf("Over after %s: %s", took, p.Text), false)
+			add(events.Problem, fmt.Sprintf("Resolved after %s: %s", took, p.Text), false)
 		}
 	}
 	w.problems = here
@@ -68,16 +68,20 @@ func (w *watch) lookAtLeaders(c *clusterstatus.Status, add func(kind, text strin
 		}
 		switch {
 		case leader == "" && known:
-			add(events.Leader, before+" leads"+of+" no longer: there is no leader", true)
+			add(events.Leader, "Node "+before+" no longer leads "+of+": there is no leader", true)
 		case leader != "" && before == "":
-			add(events.Leader, leader+" leads"+of, false)
+			add(events.Leader, "Node "+leader+" leads "+of, false)
 		case leader != "":
-			add(events.Leader, leader+" leads"+of+" in place of "+before, false)
+			add(events.Leader, "Node "+leader+" leads "+of+" instead of "+before, false)
 		}
 	}
-	note(0, "", c.LeaderID)
+	whole := "the cluster"
+	if len(c.Groups) > 0 {
+		whole = "the list of nodes (group 0)"
+	}
+	note(0, whole, c.LeaderID)
 	for _, g := range c.Groups {
-		note(g.Number, fmt.Sprintf(" group %d", g.Number), g.LeaderID)
+		note(g.Number, fmt.Sprintf("the keys of group %d", g.Number), g.LeaderID)
 	}
 }
 

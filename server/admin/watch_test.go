@@ -46,15 +46,15 @@ func TestWatch(t *testing.T) {
 	}{
 		{starting, &clusterstatus.Status{}, ""},
 		{starting, &clusterstatus.Status{}, ""},
-		{nil, &clusterstatus.Status{LeaderID: "a", Members: all("c")}, "a leads"},
+		{nil, &clusterstatus.Status{LeaderID: "a", Members: all("c")}, "Node a leads the cluster"},
 		{nil, &clusterstatus.Status{LeaderID: "a", Members: all("")}, "Node c is back"},
 		{nil, &clusterstatus.Status{LeaderID: "a", Members: all("")}, ""},
-		{full, &clusterstatus.Status{LeaderID: "", Members: all("c")}, "State is not kept on disk: no space left; a leads no longer: there is no leader; Node c cannot be reached"},
-		{full, &clusterstatus.Status{LeaderID: "b", Members: all("c")}, "b leads"},
-		{full, &clusterstatus.Status{LeaderID: "a", Members: all("c")}, "a leads in place of b"},
-		{nil, &clusterstatus.Status{LeaderID: "a", Members: append(all("c"), member("d", true))}, "Over after 3s: State is not kept on disk: no space left; Node d was added"},
+		{full, &clusterstatus.Status{LeaderID: "", Members: all("c")}, "State is not kept on disk: no space left; Node a no longer leads the cluster: there is no leader; Node c cannot be reached"},
+		{full, &clusterstatus.Status{LeaderID: "b", Members: all("c")}, "Node b leads the cluster"},
+		{full, &clusterstatus.Status{LeaderID: "a", Members: all("c")}, "Node a leads the cluster instead of b"},
+		{nil, &clusterstatus.Status{LeaderID: "a", Members: append(all("c"), member("d", true))}, "Resolved after 3s: State is not kept on disk: no space left; Node d was added"},
 		{nil, &clusterstatus.Status{LeaderID: "a", Members: all("c")}, "Node d was removed"},
-		{nil, &clusterstatus.Status{LeaderID: "a", Members: all("c"), Groups: []clusterstatus.Group{{Number: 1, LeaderID: "b"}}}, "b leads group 1"},
+		{nil, &clusterstatus.Status{LeaderID: "a", Members: all("c"), Groups: []clusterstatus.Group{{Number: 1, LeaderID: "b"}}}, "Node b leads the keys of group 1"},
 		{starting, nil, "Requests are not answered: starting"}, // but not again
 	} {
 		w.look(int64(i)*int64(time.Second), step.problems, step.cluster, &log)
@@ -91,13 +91,13 @@ func TestEventsOfChanges(t *testing.T) {
 	h.do(c, "RL.POLICY SET api TB user:{} 1 1/h")
 	last("Policy api was set", 0, c.LocalAddr().String())
 	h.do(c, "RL.POLICY OVERRIDE api a TB user:{} 2 1/h")
-	last("The limits of a on policy api were overridden", 1, c.LocalAddr().String())
+	last("The limits of caller a in policy api were overridden", 1, c.LocalAddr().String())
 	h.do(c, "RL.POLICY OVERRIDE api a NONE", "RL.POLICY OVERRIDE other a NONE", "RL.POLICY SET api nonsense", "RL.POLICY DEL other")
-	last("The override of a on policy api was ended", 2, c.LocalAddr().String())
+	last("The override of caller a in policy api was removed", 2, c.LocalAddr().String())
 	h.send(http.MethodPost, "/api/policy", `{"name":"api","limits":"TB user:{} 1 1/h","shadow":true}`)
-	last("Policy api was set as a shadow", 3, "admin/127.0.0.1:")
+	last("Policy api was set in shadow mode", 3, "admin/127.0.0.1:")
 	h.send(http.MethodPost, "/api/key/reset", `{"key":"user:a"}`) // refused: there is none yet
-	last("Policy api was set as a shadow", 3, "admin/127.0.0.1:")
+	last("Policy api was set in shadow mode", 3, "admin/127.0.0.1:")
 	h.do(c, "TB.ACQUIRE user:a 1 1/h")
 	h.send(http.MethodPost, "/api/key/reset", `{"key":"user:a"}`)
 	last("Key user:a was reset", 0, "admin/127.0.0.1:")
@@ -111,7 +111,7 @@ func TestEventsHideKeys(t *testing.T) {
 	h.serve()
 	h.do(h.dial(), "RL.POLICY SET api TB user:{} 1 1/h", "RL.POLICY OVERRIDE api alice TB user:{} 2 1/h", "TB.ACQUIRE user:alice 2 1/h")
 	h.send(http.MethodPost, "/api/key/reset", `{"key":"user:alice"}`)
-	if all := fmt.Sprint(h.server.Events().List()); strings.Contains(all, "alice") || !strings.Contains(all, "The limits of a caller on policy api were overridden") || !strings.Contains(all, "Key hash:") {
+	if all := fmt.Sprint(h.server.Events().List()); strings.Contains(all, "alice") || !strings.Contains(all, "The limits of a caller in policy api were overridden") || !strings.Contains(all, "Key hash:") {
 		t.Error(all)
 	}
 }

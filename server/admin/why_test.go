@@ -31,7 +31,7 @@ func TestWhyAKeyIsDenied(t *testing.T) {
 			}
 		}
 	}
-	if _, got := h.get("/api/overview"); !strings.Contains(got, `"key":"u:a","count":1,"error":0,"by":"api: TB u:{} 2 1/1h"`) || !strings.Contains(got, `"key":"alone","count":2,"error":0,"by":""`) {
+	if _, got := h.get("/api/overview"); !strings.Contains(got, `"key":"u:a","count":1,"error":0,"by":"api: TB u:{} 2 1/1h"`) || !strings.Contains(got, `"key":"alone","count":2,"error":0,"by":"TB * 1 1/1h"`) {
 		t.Error(got)
 	}
 }
@@ -78,12 +78,13 @@ func TestOwnShareOfAKey(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant …%s", key, got, want)
 		}
 	}
-	if _, got := h.get("/api/overview"); !strings.Contains(got, `"key":"x","count":1,"error":0,"by":"","whole":true,"own":{"part":0.33`) {
+	if _, got := h.get("/api/overview"); !strings.Contains(got, `"key":"x","count":1,"error":0,"by":"TB * 2 1/1h","whole":true,"own":{"part":0.33`) {
 		t.Error(got)
 	}
 }
 
-// The limits of the most denied keys are listed, with their denials added up.
+// The limits of the most denied keys are listed, with their denials added up: for direct requests by the first part of
+// the key and the limit. A limit is still known after its key has expired.
 func TestLimitsThatDenyMost(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
@@ -92,10 +93,20 @@ func TestLimitsThatDenyMost(t *testing.T) {
 	for _, id := range []string{"a", "b"} {
 		h.do(c, "RL.CHECK p "+id, "RL.CHECK p "+id, "RL.CHECK p "+id)
 	}
-	h.do(c, "RL.CHECK q a", "RL.CHECK q a")
-	for _, want := range []string{`"bites":{"limits":[{"limit":"p: TB u:{} 1 1/1h","denied":4,"keys":2,"since":`, `{"limit":"q: FW w:{} 1 1h","denied":1,"keys":1,"since":`} {
-		if _, got := h.get("/api/overview"); !strings.Contains(got, want) {
-			t.Error(got)
+	h.do(c, "RL.CHECK q a", "RL.CHECK q a", "SET text 1", "TB.ACQUIRE ip:1 2 1/m 2", "TB.ACQUIRE ip:1 2 1/m", "TB.ACQUIRE ip:2 2 1/m 2", "TB.ACQUIRE ip:2 2 1/m", "CL.THROTTLE ip:3 0 1 60", "CL.THROTTLE ip:3 0 1 60")
+	wants := []string{`"bites":{"limits":[{"limit":"p: TB u:{} 1 1/1h","denied":4,"keys":2,"since":`, `{"limit":"TB ip:* 2 1/1m","denied":2,"keys":2,"since":`,
+		`{"limit":"CL ip:* 0 1 60","denied":1,"keys":1,`, `{"limit":"TB * 1 1/1h","denied":1,"keys":1,"since":`, `{"limit":"q: FW w:{} 1 1h","denied":1,"keys":1,"since":`}
+	for range 2 {
+		_, got := h.get("/api/overview")
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %s in\n%s", want, got)
+			}
 		}
+		h.do(c, "DEL ip:1", "DEL other")
+		wants = []string{`"key":"ip:1","count":1,"error":0,"by":"TB ip:* 2 1/1m"`}
+	}
+	if _, got := h.get("/api/limit?limit=TB+ip:*+2+1/1m"); !strings.Contains(got, `{"entries":[{"key":"ip:`) || strings.Contains(got, `"key":"u:`) {
+		t.Errorf("the keys of a limit of direct requests: %s", got)
 	}
 }

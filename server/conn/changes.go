@@ -17,7 +17,7 @@ func (e *Env) noteChange(r *reply, batch *commandBatch, by *command.Client, addr
 	policy := func() string { return string(batch.key(r.first, 0)) }
 	caller := func() string {
 		if e.config().TopKeys == "plain" {
-			return string(batch.key(r.first, 1))
+			return "caller " + string(batch.key(r.first, 1))
 		}
 		return "a caller"
 	}
@@ -28,14 +28,14 @@ func (e *Env) noteChange(r *reply, batch *commandBatch, by *command.Client, addr
 	case op.Verb == engine.SetPolicy:
 		text = fmt.Sprintf("Policy %s was set", policy())
 		if op.Options&engine.Shadow != 0 {
-			text += " as a shadow"
+			text += " in shadow mode"
 		}
 	case op.Verb == engine.DropPolicy:
 		text = fmt.Sprintf("Policy %s was deleted", policy())
 	case op.Verb == engine.SetOverride && len(op.Parts) == 0:
-		text = fmt.Sprintf("The override of %s on policy %s was ended", caller(), policy())
+		text = fmt.Sprintf("The override of %s in policy %s was removed", caller(), policy())
 	case op.Verb == engine.SetOverride:
-		text = fmt.Sprintf("The limits of %s on policy %s were overridden", caller(), policy())
+		text = fmt.Sprintf("The limits of %s in policy %s were overridden", caller(), policy())
 	default:
 		return
 	}
