@@ -24,19 +24,21 @@ type bites struct {
 	mu      sync.Mutex
 	at      time.Time
 	last    []clusterstatus.Bite
+	all     int64                      // the denials of all keys then
 	keys    map[string][]topkeys.Entry // the keys that each limit denied, when last was found
 	named   map[string]string          // the limits of these keys, by key
 	denials denialHistories
 }
 
-// look lists the limits that deny most, or none if --top-keys hides keys.
-func (b *bites) look(s *server.Server) []clusterstatus.Bite {
+// look lists the limits that deny most, or none if --top-keys hides keys. It also returns the denials of all keys at the
+// same moment, so that what is left for other limits is right.
+func (b *bites) look(s *server.Server) (limits []clusterstatus.Bite, denials int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.last != nil && time.Since(b.at) < bitesFor {
-		return b.last
+		return b.last, b.all
 	}
-	entries, _ := s.TopDenied(bitesKeys)
+	entries, total := s.TopDenied(bitesKeys)
 	b.keys = map[string][]topkeys.Entry{}
 	names := b.limitsOf(context.Background(), s, entries)
 	b.named = map[string]string{}
@@ -63,8 +65,8 @@ func (b *bites) look(s *server.Server) []clusterstatus.Bite {
 		all = append(all, each)
 	}
 	slices.SortFunc(all, byDenials)
-	b.at, b.last = time.Now(), all[:min(len(all), bitesShown)]
-	return b.last
+	b.at, b.last, b.all = time.Now(), all[:min(len(all), bitesShown)], total
+	return b.last, b.all
 }
 
 // limitsOf returns the limit that denied each key. A key that has expired has the limit that it had at the last look,

@@ -44,8 +44,9 @@ func (a *Admin) Counts() *clusterstatus.Counts {
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
 	if a.counts.last == nil || time.Since(a.counts.at) >= countsFor {
-		a.counts.at, a.counts.last = time.Now(), bounded(policyCounts(s), a.bites.look(s))
-		_, a.counts.last.Denials = s.TopDenied(0)
+		limits, denials := a.bites.look(s)
+		a.counts.at, a.counts.last = time.Now(), bounded(policyCounts(s), limits)
+		a.counts.last.Denials = denials
 		a.counts.last.Events = eventsToSend(s.Events().List())
 	}
 	return a.counts.last

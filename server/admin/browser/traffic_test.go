@@ -18,18 +18,18 @@ func TestChartsOfTheCluster(t *testing.T) {
 	do(t, nodes["a"].listen, "RL.POLICY SET api "+pictureLimits)
 	go drive(t, nodes["a"].listen, 1, stop)
 	b := open(t, nodes["b"].admin) // which has no clients of its own
-	b.until(`document.getElementById("in-sum").textContent.startsWith("All 3 nodes in the sum.")`)
+	b.until(`document.getElementById("in-sum").textContent.startsWith("All 3 nodes, added up.")`)
 	granted := `Number(document.querySelector("#tiles dd.granted").textContent) > 0`
 	b.until(granted)
 	choose := func(node string) {
 		b.run(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(select => { select.value = %q; select.dispatchEvent(new Event("change")) })(document.getElementById("node"))`, node)))
 	}
 	choose("b")
-	b.until(`document.getElementById("in-sum").textContent.startsWith("Node b alone.") && document.querySelector("#tiles dd.granted").textContent === "0"`)
+	b.until(`document.getElementById("in-sum").textContent.startsWith("Node b only.") && document.querySelector("#tiles dd.granted").textContent === "0"`)
 	choose("a")
-	b.until(`document.getElementById("in-sum").textContent.startsWith("Node a alone.") && ` + granted)
+	b.until(`document.getElementById("in-sum").textContent.startsWith("Node a only.") && ` + granted)
 	choose("")
-	b.until(`document.getElementById("in-sum").textContent.startsWith("All 3 nodes in the sum.")`)
+	b.until(`document.getElementById("in-sum").textContent.startsWith("All 3 nodes, added up.")`)
 	// The chosen node is removed: its points are not mistaken for the points of all nodes.
 	b.run(chromedp.Evaluate[chromedp.Void](`import("./traffic.js").then((m) => {
 		document.getElementById("node").value = "c";
@@ -42,7 +42,7 @@ func TestChartsOfTheCluster(t *testing.T) {
 	}
 	lost := "c"
 	nodes[lost].Stop(t)
-	b.until(`document.getElementById("in-sum").textContent.match(/^2 of 3 nodes, without c, in the sum. In the charts: .*since [0-9:]+ without c.$/)`)
+	b.until(`document.getElementById("in-sum").textContent.match(/^2 of 3 nodes, without c, added up. Shaded in the charts: .*since [0-9:]+ without c.$/)`)
 	b.until(`document.querySelector("#rates rect.gap:last-of-type title").textContent.endsWith("without c") && ` + granted)
 	b.until(`document.querySelector("#rates path.granted:not(.area)").getAttribute("d").split("M").length > 2`) // the line is broken there
 	b.screenshot("charts")

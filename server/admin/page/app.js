@@ -1,4 +1,4 @@
-import { $, make, refill, tile, share, percent, count, rate, bytes, seconds, span, clock } from "./dom.js";
+import { $, make, refill, label, tile, share, count, many, rate, bytes, seconds, span, clock } from "./dom.js";
 import { askDay, asked, drawTraffic, latest, remember, rates, showWhose } from "./traffic.js";
 import { ask } from "./server.js";
 import { showPolicies } from "./policies.js";
@@ -23,10 +23,10 @@ function errorRate(o) {
   return at > then && all > before ? (all - before) / (at - then) : 0;
 }
 
-// memory is the memory for keys, as a share if it is bounded.
+// memory is the memory for keys, and of how much if it is bounded.
 function memory(o) {
   const limit = sum(o, "stint_keys_limit_bytes"), used = sum(o, "stint_keys_bytes");
-  return limit > 0 ? tile(`memory of ${bytes(limit)}${here(o)}`, percent(used, limit)) : tile(`memory for keys${here(o)}`, bytes(used));
+  return tile(`memory${here(o)}`, limit > 0 ? make("span", {}, bytes(used), make("small", {}, ` of ${bytes(limit)}`)) : bytes(used));
 }
 
 function showNow(o) {
@@ -34,20 +34,20 @@ function showNow(o) {
   showWhose(o);
   const { nodes, granted, denied, median, tail } = latest();
   $("tiles").replaceChildren(...[
-    tile("granted per second", nodes ? rate(granted) : "–", { kind: "granted" }),
-    tile("denied per second", nodes ? rate(denied) : "–", { kind: denied > 0 ? "denied" : "" }),
-    tile("median latency", seconds(median)),
-    tile("99 % are faster than", seconds(tail)),
-    tile(`open connections${here(o)}`, count(sum(o, "stint_connections")), { metric: "stint_connections" }),
+    tile("granted/s", nodes ? rate(granted) : "–", { kind: "granted" }),
+    tile("denied/s", nodes ? rate(denied) : "–", { kind: denied > 0 ? "denied" : "" }),
+    tile("p50 latency", seconds(median)),
+    tile("p99 latency", seconds(tail)),
+    tile(`connections${here(o)}`, count(sum(o, "stint_connections")), { metric: "stint_connections" }),
     tile("keys", count(sum(o, "stint_keys")), { metric: "stint_keys" }),
     memory(o),
-    tile(`errors per second${here(o)}`, rate(errorRate(o))),
+    tile(`errors/s${here(o)}`, rate(errorRate(o))),
   ].flat().map(pair));
   drawTraffic(o);
 }
 
 // here says that a number is this node's alone.
-const here = (o) => (o.cluster ? ` at ${o.cluster.nodeId}` : "");
+const here = (o) => (o.cluster ? ` (${o.cluster.nodeId})` : "");
 
 // pair keeps a name and its number in one cell of the grid.
 function pair(element, i, all) {
@@ -56,12 +56,12 @@ function pair(element, i, all) {
 
 function showTotals(o) {
   const outcomes = ["granted", "denied", "error"];
-  const policyWords = { granted: "granted by policies", denied: "denied by policies", shadow_denied: "denials that shadow policies only counted" };
+  const policyWords = { granted: "granted by policies", denied: "denied by policies", shadow_denied: "shadow denials" };
   $("totals").replaceChildren(...[
     ...outcomes.map((of) => tile(of === "error" ? "requests with errors" : `requests ${of}`, count(sum(o, "stint_decisions_total", { outcome: of })), { metric: "stint_decisions_total", of })),
     ...outcomes.slice(0, 2).map((of) => tile(`tokens ${of}`, count(sum(o, "stint_tokens_total", { outcome: of })), { metric: "stint_tokens_total", of })),
     ...Object.keys(policyWords).map((of) => tile(policyWords[of], count(sum(o, "stint_policy_decisions_total", { outcome: of })), { metric: "stint_policy_decisions_total", of })),
-    tile("commands of all kinds", count(sum(o, "stint_commands_total")), { metric: "stint_commands_total" }),
+    tile("commands", count(sum(o, "stint_commands_total")), { metric: "stint_commands_total" }),
     tile("commands with errors", count(sum(o, "stint_command_errors_total")), { metric: "stint_command_errors_total" }),
     tile("connections accepted", count(sum(o, "stint_connections_accepted_total")), { metric: "stint_connections_accepted_total" }),
     tile("keys expired", count(sum(o, "stint_expired_keys_total")), { metric: "stint_expired_keys_total" }),
@@ -79,8 +79,8 @@ function showLent(o) {
 }
 
 function showTop(o, entries) {
-  const notes = { off: "Not counted: --top-keys is off.", hashed: "Keys are shown as hashes; look up a key to see its hash." };
-  $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys${o.cluster ? " at this node" : ""}.` : `No denials${o.cluster ? " at this node" : ""}.`);
+  const notes = { off: "Denied keys are not counted, because --top-keys is off.", hashed: "Keys are shown as hashes; look up a key to see its hash." };
+  $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${many(o.top.total, "denial")} in all${o.cluster ? " at this node" : ""}.` : `Nothing was denied${o.cluster ? " at this node" : ""}.`);
   $("top").closest("table").classList.toggle("exact", entries.every((e) => e.error === 0));
   refill($("top"), ...entries.map((e) => make("tr", {},
     keyCell(e, e.by),
@@ -88,6 +88,7 @@ function showTop(o, entries) {
     make("td", { class: "number fewer" }, count(e.error)),
     make("td", { class: "number", "data-own": e.key }, e.own ? part(e.own) : "–"),
     share(e.count, o.top.total))));
+  $("top-more").hidden = $("top").className === "all" || entries.length <= 10;
 }
 
 const reported = ["granted", "denied", "connections"];
@@ -103,11 +104,12 @@ function showCluster(o) {
   $("cluster").hidden = !o.cluster;
   if (!o.cluster) return;
   const c = o.cluster;
-  $("cluster-state").textContent = `This node, ${c.nodeId}, is ${c.state} in term ${c.term}${c.groups.length ? " of group 0, which has no keys" : ""}; ` + (c.leader ? `${c.leader} leads.` : "there is no leader.");
-  refill($("members"), ...c.members.map((m) => make("tr", { "data-member": m.id },
+  const led = c.groups.length ? "the list of nodes (group 0)" : "the cluster";
+  $("cluster-state").textContent = `This is the page of node ${c.nodeId}. ${c.leader ? `Node ${c.leader}` : "No node"} leads ${led} (term ${c.term}).`;
+  refill($("members"), ...c.members.map((m) => make("tr", { "data-member": m.id, class: m.reachable ? "" : "over" },
     make("td", {}, m.id === c.nodeId || !m.traffic?.admin ? m.id : make("a", { "data-look": m.id, href: `${location.protocol}//${m.traffic.admin}/` }, m.id), m.id === c.nodeId ? " (this)" : ""),
     make("td", { class: "part" }, roleOf(m, c.groups)),
-    make("td", { class: m.reachable ? "" : "over" }, m.reachable ? "yes" : "no"),
+    make("td", {}, m.reachable ? "yes" : "no"),
     ...reported.map((of) => make("td", { class: "number", "data-of": of }, m.traffic ? rate(m.traffic[of]) : "–")),
     make("td", { class: "number" }, count(m.lag)),
     make("td", { class: "number" }, m.contactMs < 0 ? "–" : span(m.contactMs)),
@@ -120,12 +122,13 @@ function showCluster(o) {
   const reports = c.members.map((m) => m.traffic).filter(Boolean);
   $("members-total").replaceChildren(make("tr", {}, make("th", { scope: "row", colspan: 3 }, reports.length === c.members.length ? "all nodes" : `${reports.length} of ${c.members.length} nodes`),
     ...reported.map((of) => make("td", { class: "number", "data-of": of }, rate(reports.reduce((sum, r) => sum + r[of], 0)))), make("td", { colspan: 3 })));
+  label($("members-total"));
 }
 
 // showVerdict says whether all is well, and what is not: red if requests or promises suffer, amber if they may.
 function showVerdict(o) {
   const worst = o.problems.some((p) => p.grave) ? "bad" : o.problems.length ? "warn" : "good";
-  $("ready").textContent = worst === "good" ? "all well" : o.ready === "ready" ? "ready" : "not ready";
+  $("ready").textContent = worst === "good" ? "all well" : o.ready === "ready" ? "degraded" : "not ready";
   $("ready").className = `pill ${worst}`;
   $("problems").hidden = worst === "good";
   const text = JSON.stringify(o.problems.map((p) => [p.text, p.grave]));
@@ -169,13 +172,14 @@ async function refresh() {
       $("problem").hidden = true;
     } catch (error) {
       $("problem").hidden = false;
-      $("problem").textContent = `No answer: ${error.message}. Trying again.`;
+      $("problem").textContent = `The server does not answer: ${error.message}. The page tries again every second.`;
       $("ready").className = "pill bad";
     }
   }
   setTimeout(refresh, 1000);
 }
 
+$("top-more").addEventListener("click", () => { $("top").className = "all"; $("top-more").hidden = true; });
 $("theme").addEventListener("click", () => {
   const dark = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   setTheme(dark === "dark" ? "light" : "dark");
@@ -191,13 +195,13 @@ addEventListener("keyup", (event) => { // not keydown, after which the character
   if (event.key === "/" && !/^(INPUT|TEXTAREA)$/.test(event.target.tagName)) $("key").focus();
 });
 $("export").addEventListener("click", () => save(`stint-${new Date(newest.unixNano / 1e6).toISOString()}.json`, "application/json", JSON.stringify({ ...newest, history: rates() }, null, 1)));
-offerCSV("rates-csv", "decisions", () => [["time", "granted per second", "denied per second", "median latency in seconds", "99 % faster than", "nodes in the sum", "without"],
+offerCSV("rates-csv", "decisions", () => [["time", "granted per second", "denied per second", "p50 latency in seconds", "p99 latency in seconds", "nodes in the sum", "without"],
   ...rates().map((p) => [new Date(1000 * p.at).toISOString(), ...(p.nodes ? [p.granted, p.denied, p.median || "", p.tail || ""] : ["", "", "", ""]), p.nodes, (p.without ?? []).join(" ")])]);
 offerCSV("members-csv", "nodes", () => [["node", "role", "reachable", ...reported, "log entries behind", "last heard in ms", "address for clients"],
   ...newest.cluster.members.map((m) => [m.id, roleOf(m, newest.cluster.groups), m.reachable, ...reported.map((of) => m.traffic?.[of]), m.lag, m.contactMs, m.client])]);
-offerCSV("bites-csv", "limits", () => [["policy and limit", "since", "denied per second", "denied in 5 minutes", "keys"],
+offerCSV("bites-csv", "limits", () => [["limit", "since", "denied per second", "denied in 5 minutes", "keys"],
   ...newest.bites.limits.map((b) => [b.limit, b.since ? new Date(b.since).toISOString() : "", b.perSecond, b.denied, b.keys])]);
-offerCSV("top-csv", "keys", () => [["key", "policy and limit", "denied in 5 minutes", "or fewer by", "part of its requests"], ...newestKeys.map((e) => [e.key, e.by, e.count, e.error, e.own?.part])]);
+offerCSV("top-csv", "keys", () => [["key", "limit", "denied in 5 minutes", "too high by at most", "part of its requests"], ...newestKeys.map((e) => [e.key, e.by, e.count, e.error, e.own?.part])]);
 offerCSV("events-csv", "events", () => rows(newest));
 offerCSV("lent-csv", "lent", () => [["key", "tokens lent", "lent to"], ...newest.lent.map((e) => [e.key, e.tokens, holders(e.loans)])]);
 refresh();

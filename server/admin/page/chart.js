@@ -1,11 +1,11 @@
-import { make } from "./dom.js";
+import { make, span } from "./dom.js";
 
-const width = 600, height = 180, left = 56, bottom = 20, top = 14;
+const width = 600, height = 180, left = 72, bottom = 20, top = 14;
 
-// lines draws series over the last minutes: [{kind, values}], the newest value last, null where there is none.
+// lines draws series: [{kind, values}], one value every so many seconds, the newest value last, null where there is none.
 // Stacked ones stand on each other; values are null in all of them or in none. The scale ends at full, or at a round number that no value exceeds.
 // No line leads to a value whose place is in breaks; gaps are shaded: {from, to, text}.
-export function lines(into, series, { points, minutes, format, label, full, marks = [], stacked = false, breaks = [], gaps = [] }) {
+export function lines(into, series, { points, every, format, label, full, marks = [], stacked = false, breaks = [], gaps = [] }) {
   const sums = stacked ? series.map((_, n) => series[0].values.map((v, i) => (v === null ? null : series.slice(0, n + 1).reduce((sum, s) => sum + s.values[i], 0)))) : series.map((s) => s.values);
   const most = full || nice(Math.max(0, ...sums.flatMap((values) => values.filter((v) => v !== null))));
   const x = (i, n) => left + ((width - left) * (points - n + i)) / Math.max(1, points - 1);
@@ -16,11 +16,11 @@ export function lines(into, series, { points, minutes, format, label, full, mark
       make("line", { class: "grid", x1: left, x2: width, y1: y(most * part), y2: y(most * part) }),
       make("text", { x: left - 6, y: y(most * part) + 4, "text-anchor": "end" }, format(most * part)));
   }
-  drawing.append(make("text", { x: left, y: height - 4 }, minutes < 60 ? `${minutes} min ago` : minutes === 60 ? "an hour ago" : `${minutes / 60} hours ago`),
+  drawing.append(make("text", { x: left, y: height - 4 }, ago(points, every)),
     make("text", { x: width, y: height - 4, "text-anchor": "end" }, "now"));
   for (const { from, to, text } of gaps) drawing.append(make("rect", { class: "gap", x: x(from - 0.5, points).toFixed(1), width: (x(to + 1, points) - x(from, points)).toFixed(1), y: top, height: height - top - bottom }, make("title", {}, text)));
-  for (const [ago, text] of marks) { // events
-    const at = x(points - 1 - (ago * (points - 1)) / (minutes * 60), points);
+  for (const [seconds, text] of marks) { // events
+    const at = x(points - 1 - seconds / every, points);
     if (at >= left) drawing.append(make("line", { class: "mark", x1: at, x2: at, y1: top, y2: height - bottom }, make("title", {}, text)));
   }
   for (const n of [...series.keys()].reverse()) { // the highest first, where they are stacked
@@ -35,7 +35,7 @@ export function lines(into, series, { points, minutes, format, label, full, mark
   pointed(into, drawing, (share) => {
     const place = Math.round(((share * width - left) / (width - left)) * (points - 1)), from = (s) => place - points + s.values.length;
     const values = series.map((s) => s.values[from(s)] ?? null);
-    at.textContent = values.some((v) => v !== null) ? `${ago(points - 1 - place, points, minutes)}: ${values.map((v) => (v === null ? "–" : format(v))).join(", ")}` : "";
+    at.textContent = values.some((v) => v !== null) ? `${ago(points - 1 - place, every)}: ${values.map((v) => (v === null ? "–" : format(v))).join(", ")}` : "";
   });
 }
 
@@ -50,11 +50,8 @@ function runs(values, breaks) {
   return all;
 }
 
-// ago is the time before now of a place.
-function ago(places, points, minutes) {
-  const s = Math.round((places * minutes * 60) / points);
-  return s < 120 ? `${s} s ago` : `${Math.round(s / 60)} min ago`;
-}
+// ago is how long ago a value is that is so many places before the newest.
+const ago = (places, every) => (Math.round(places * every) > 0 ? `${span(1000 * Math.round(places * every))} ago` : "now");
 
 // pointed calls show with the place of the pointer in a drawing, as a share of its width, also when the drawing has been replaced under it.
 function pointed(into, drawing, show) {

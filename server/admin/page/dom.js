@@ -20,8 +20,21 @@ export function make(tag, attributes = {}, ...children) {
 export function refill(into, ...children) {
   const had = into.contains(document.activeElement) ? document.activeElement.dataset : {};
   into.replaceChildren(...children);
+  label(into);
   if (!had.look && !had.edit) return;
   [...into.querySelectorAll("button, a")].find((b) => b.dataset.look === had.look && b.dataset.edit === had.edit)?.focus();
+}
+
+// label gives each cell of a table the heading of its column, which a phone shows beside the cell.
+export function label(rows) {
+  const heads = rows.closest("table")?.tHead.rows[0].cells ?? [];
+  for (const row of rows.rows ?? []) {
+    let column = 0;
+    for (const cell of row.cells) {
+      if (heads[column]) cell.dataset.label = heads[column].textContent;
+      column += cell.colSpan;
+    }
+  }
 }
 
 // tile is one number with its name; metric says which value of /metrics it is.

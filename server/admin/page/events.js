@@ -1,10 +1,10 @@
 import { $, make, refill, many, clock } from "./dom.js";
 
-// by says who did it, and at which node.
+// by says who did it, and at which node. Of an address only the host is shown: the port changes with each connection.
 function by(e) {
-  const page = e.from?.startsWith("admin/");
-  return [e.user ? (page ? `by the page, from ${e.from.slice(6)}` : `by ${e.user} from ${e.from}`) : "", e.node ? `at node ${e.node}` : "",
-    e.more ? `and ${many(e.more, "such change")} just before` : ""].filter(Boolean).join(", ");
+  const [, page, host] = /^(admin\/)?(.*?)(:\d+)?$/.exec(e.from ?? "");
+  return [e.user ? `${page ? "on the dashboard" : `by user ${e.user}`} from ${host}` : "", e.node ? `at node ${e.node}` : "",
+    e.more ? `after ${many(e.more, "other change")} in quick succession` : ""].filter(Boolean).join(", ");
 }
 
 // showEvents lists what happened, the newest first.

@@ -76,7 +76,7 @@ $("key-override").addEventListener("click", () => {
 // fill shows the limits of the caller in the policy that is chosen.
 function fill() {
   seen = overridable().find((p) => p.name === $("override-of").value);
-  $("override-question").replaceChildren("Limits of the caller ", make("code", {}, seen.id), " in place of the policy's", seen.overridden ? " (overridden now)." : ".");
+  $("override-question").replaceChildren("Limits of the caller ", make("code", {}, seen.id), " instead of the policy’s", seen.overridden ? " (it has an override now)." : ".");
   $("override-limits").value = seen.own.join("\n");
   $("override-end").disabled = !seen.overridden;
 }

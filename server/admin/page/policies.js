@@ -19,8 +19,8 @@ export async function showPolicies() {
   shown = text;
   nodes = view.nodes;
   newest = view.policies;
-  $("policies-note").textContent = view.count === 0 ? "No policies. RL.POLICY SET stores limits on the server under a name."
-    : `${view.count === 1 ? "1 policy" : `${count(view.count)} policies`}${view.count > view.policies.length ? `, showing the first ${view.policies.length}` : ""}. Usage is from the callers among ${count(view.looked)} of ${count(view.keys)} keys.`;
+  $("policies-note").textContent = view.count === 0 ? "No policies yet. A policy keeps limits on the server under a name: press New, or use RL.POLICY SET."
+    : `${view.count === 1 ? "1 policy" : `${count(view.count)} policies`}${view.count > view.policies.length ? `, showing the first ${view.policies.length}` : ""}. Usage was read from ${count(view.looked)} of ${many(view.keys, "key")}.`;
   refill($("policies"), ...view.policies.map(policy));
 }
 
@@ -31,16 +31,16 @@ function policy(p) {
   return make("article", { "data-policy": p.name },
     make("h3", {}, make("code", {}, p.name), p.shadow ? make("span", { class: "pill" }, "shadow") : "", p.strict ? make("span", { class: "pill" }, "strict") : "",
       make("button", { type: "button", "data-edit": p.name, onclick: () => edit(p) }, "Edit", make("span", { class: "hidden" }, ` ${p.name}`))),
-    make("p", { class: "soft" }, `${of(p.here ? { ...nodes, without: ["the others, for names are long"] } : nodes)}${count(p.granted)} granted, ${count(p.denied)} denied, ${count(p.shadowDenied)} would have been denied` +
+    make("p", { class: "soft" }, `${of(p.here ? { ...nodes, without: ["the others, because the names are too long to be sent"] } : nodes)}${count(p.granted)} granted, ${count(p.denied)} denied, ${count(p.shadowDenied)} would have been denied` +
       (p.overrides ? `; ${p.overrides === 1 ? "1 caller has an override" : `${count(p.overrides)} callers have overrides`}` : "")),
     ...p.limits.map(limit));
 }
 
 function limit(l) {
   const percent = (part) => `${Math.round(part * 100)} %`;
-  let level = "nobody has taken anything";
+  let level = "unused";
   if (l.callers > 0) level = l.shared ? `${percent(l.most)} used` : `${many(l.callers, "caller")}, ${count(l.full)} with nothing left, on average ${percent(l.mean)} used`;
-  const fullest = l.callers > 0 && !l.shared ? make("button", { type: "button", class: "link mono", "data-look": l.mostKey, onclick: () => look(l.mostKey) }, `fullest: ${l.mostKey}`) : "";
+  const fullest = l.callers > 0 && !l.shared ? make("button", { type: "button", class: "link mono", "data-look": l.mostKey, onclick: () => look(l.mostKey) }, `most used: ${l.mostKey}`) : "";
   return make("div", { class: "limit" }, make("div", {}, make("code", {}, l.spec), make("div", { class: "soft" }, level, " ", fullest)),
     l.shared ? make("meter", { min: 0, max: 1, high: 0.8, value: l.most, "aria-label": level }) : bins(l.bins, `${level}; callers by usage, in tenths`));
 }
@@ -102,18 +102,18 @@ function describe(effect, d) {
     ...effect.removed.map((spec) => make("li", {}, make("del", {}, make("code", {}, spec)), " is removed")),
     ...effect.limits.map((l) => make("li", {}, ...(l.before === l.spec ? [make("code", {}, l.spec), " as before"] :
       [l.before ? make("del", {}, make("code", {}, l.before)) : "", " ", make("ins", {}, make("code", {}, l.spec))]))));
-  const instant = make("details", {}, make("summary", {}, `At this instant: the next request of one token, for the callers among ${count(effect.looked)} of ${count(effect.keys)} keys`),
+  const instant = make("details", {}, make("summary", {}, `At this moment: what the next request for one token would get, for the callers in ${count(effect.looked)} of ${many(effect.keys, "key")}`),
     ...effect.limits.map((l) => make("div", { "data-effect": l.spec },
       make("p", {}, make("code", {}, l.spec), ` ${many(l.callers, "caller")}: ${count(l.deniedNow)} would be denied now, ${count(l.deniedThen)} with the change.`,
-        l.wrongType ? make("span", { class: "over" }, ` ${count(l.wrongType)} of them would get errors until their keys, which belong to another algorithm, expire.`) : ""),
-      l.examples.length ? examples(l.examples) : make("p", { class: "soft" }, "No difference for any of them."))));
+        l.wrongType ? make("span", { class: "over" }, ` ${count(l.wrongType)} of them would get errors until their keys expire, because these belong to another algorithm.`) : ""),
+      l.examples.length ? examples(l.examples) : make("p", { class: "soft" }, "No difference for any of these callers."))));
   return [...headline(effect.replay), make("p", {}, intro), changes, ...showReplay(effect.replay, d, nodes.all), instant];
 }
 
 function examples(list) {
   const word = (allowed, left) => (allowed ? `granted, ${count(left)} left` : "denied");
   return make("div", { class: "scroll" }, make("table", {},
-    make("thead", {}, make("tr", {}, ...["caller's key", "as things are", "with this", "then wait"].map((t) => make("th", { scope: "col" }, t)))),
+    make("thead", {}, make("tr", {}, ...["caller's key", "now", "with the change", "wait"].map((t) => make("th", { scope: "col" }, t)))),
     make("tbody", {}, ...list.map((e) => make("tr", {}, make("td", { class: "keyname" }, make("code", {}, e.key)),
       make("td", {}, word(e.nowAllowed, e.nowRemaining)), make("td", {}, word(e.thenAllowed, e.thenRemaining)),
       make("td", {}, e.thenAllowed ? "" : e.waitMs < 0 ? "for ever" : span(e.waitMs)))))));

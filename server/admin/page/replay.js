@@ -14,13 +14,13 @@ export function headline(r) {
 // showReplay shows the recent requests as they were decided, and with the limits of now and of the draft.
 export function showReplay(r, draft, nodes) {
   const title = make("h4", {}, "On recent requests");
-  if (!r) return [title, make("p", { class: "soft" }, `No requests on ${draft.of || draft.name} came to this node in the last ${minutes} minutes, or --top-keys is off.`)];
+  if (!r) return [title, make("p", { class: "soft" }, `No requests for ${draft.of || draft.name} came to this node in the last ${minutes} minutes, or --top-keys is off.`)];
   const row = (name, kind, l) => make("tr", { "data-replay": kind }, make("th", { scope: "row" }, name),
     ...(l ? [r.requests - l.denied, l.denied].map((n) => make("td", { class: "number" }, count(n))).concat(
       make("td", { class: "number" }, percent(l.denied, r.requests)), make("td", { class: "number" }, count(l.callers))) : [make("td", { colspan: 4 }, "cannot be replayed")]));
   const table = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "On recent requests" }, make("table", {},
     make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "limits"), ...["granted", "denied", "share denied", "callers denied"].map((t) => make("th", { scope: "col", class: "number" }, t)))),
-    make("tbody", {}, row("as they were", "happened", r.happened), row("as they are, replayed", "before", r.before), row("as above, replayed", "then", r.then))));
+    make("tbody", {}, row("at the time", "happened", r.happened), row("present limits, replayed", "before", r.before), row("limits above, replayed", "then", r.then))));
   return [title, make("p", {}, basis(r)), table, r.then ? chart(r) : "", make("p", { class: "soft" }, caveats(r, nodes))];
 }
 
@@ -32,17 +32,17 @@ function basis(r) {
 // caveats says by how much the replay may be wrong.
 function caveats(r, nodes) {
   const without = [...new Set([...(r.before?.without ?? []), ...(r.then?.without ?? [])])];
-  return [`The replay begins with nothing taken${r.withinMs > 0 ? `, ${span(r.withinMs)} ago` : ""}: a limit over hours denies less in it than in truth. Callers who wait or try again would behave differently.`,
-    nodes > 1 ? "Requests at other nodes are not in the record: callers who use several nodes would be denied more." : "",
-    without.length ? `Left out, because the record ${r.oneIn > 1 ? "has not all callers, or " : ""}does not say when a request ended: ${without.join(", ")}.` : "",
-    r.leftOut ? `${count(r.leftOut)} requests lack a field that the limits ask for, or were too long to be recorded.` : ""].filter(Boolean).join(" ");
+  return [`The replay begins ${r.withinMs > 0 ? `${span(r.withinMs)} ago ` : ""}with nothing taken, so a limit over hours denies less here than it would have denied. With other limits, callers who wait or try again would also behave differently.`,
+    nodes > 1 ? "The record has only this node’s requests: callers who use several nodes would be denied more." : "",
+    without.length ? `Left out, because the record ${r.oneIn > 1 ? "does not have all callers, or " : ""}does not say when a request ended: ${without.join(", ")}.` : "",
+    r.leftOut ? `Not replayed: ${many(r.leftOut, "request")} without a field that the limits need, or too long to be recorded.` : ""].filter(Boolean).join(" ");
 }
 
 function chart(r) {
   const seconds = (minutes * 60) / r.then.points.length;
   const begins = Math.floor(r.then.points.length * (1 - r.withinMs / (minutes * 60_000))); // nothing is known before
   const into = make("div"), perSecond = (l) => l.points.map((n, i) => (i < begins ? null : n / seconds));
-  lines(into, [...(r.before ? [{ kind: "before", values: perSecond(r.before) }] : []), { kind: "denied", values: perSecond(r.then) }], { points: r.then.points.length, minutes,
-    format: (n) => count(n), label: `Denied per second in the replay: ${count(r.before?.denied ?? 0)} in all with the limits as they are, ${count(r.then.denied)} with those above` });
-  return make("figure", {}, make("figcaption", {}, "Denied per second ", make("span", { class: "key before" }, "limits as they are"), " ", make("span", { class: "key denied" }, "limits as above")), into);
+  lines(into, [...(r.before ? [{ kind: "before", values: perSecond(r.before) }] : []), { kind: "denied", values: perSecond(r.then) }], { points: r.then.points.length, every: seconds,
+    format: (n) => count(n), label: `Denied per second in the replay: ${count(r.before?.denied ?? 0)} in all with the present limits, ${count(r.then.denied)} with the limits above` });
+  return make("figure", {}, make("figcaption", {}, "Denied per second ", make("span", { class: "key before" }, "present limits"), " ", make("span", { class: "key denied" }, "limits above")), into);
 }

@@ -6,7 +6,7 @@ import { marks } from "./events.js";
 // The charts of decisions and latencies, of all nodes or one. A point is known of the nodes that are in it: those without are named, the lines
 // are broken where the nodes in the sum change, and what lies there is no dip.
 
-const recentMinutes = 5;
+const recentMinutes = 5, fewest = 30; // points of a chart
 let recent = new Map(), day = new Map(); // points by their times in seconds: one a second, one a minute
 let dayAsked = 0, newest, nodes = [];
 
@@ -34,11 +34,12 @@ export async function askDay() {
 // latest is the newest point.
 export const latest = () => recent.get(Math.max(...recent.keys())) ?? { nodes: 0, granted: 0, denied: 0, median: 0, tail: 0 };
 
-// range is the points that the charts show: as many as there could be, undefined where nothing is known.
+// range is the points that the charts show, undefined where nothing is known. While the server is young, they begin at its start.
 function range() {
   const minutes = Number($("range").value), all = minutes === recentMinutes ? recent : day, every = minutes === recentMinutes ? 1 : 60;
-  const last = Math.max(0, ...all.keys()), points = (minutes * 60) / every;
-  return { minutes, points: Array.from({ length: points }, (_, i) => all.get(last - (points - 1 - i) * every)) };
+  const last = Math.max(0, ...all.keys()), known = (last - Math.min(last, ...all.keys())) / every + 1;
+  const points = Math.min((minutes * 60) / every, Math.max(fewest, known));
+  return { every, points: Array.from({ length: points }, (_, i) => all.get(last - (points - 1 - i) * every)) };
 }
 
 // rates are the points that the charts show and that are known.
@@ -61,18 +62,18 @@ function spansWithout(points) {
 // drawTraffic draws the range that is chosen.
 export function drawTraffic(o) {
   newest = o;
-  const { minutes, points } = range(), now = latest(), gaps = spansWithout(points);
+  const { every, points } = range(), now = latest(), gaps = spansWithout(points);
   const values = (kind) => points.map((p) => (p?.nodes ? p[kind] : null)), some = (kind) => values(kind).map((v) => v || null);
   const nodesOf = (p) => `${p?.nodes} ${p?.without?.join()}`, breaks = points.map((p, i) => i > 0 && nodesOf(p) !== nodesOf(points[i - 1]));
-  const same = { points: points.length, minutes, marks: marks(o), breaks, gaps };
+  const same = { points: points.length, every, marks: marks(o), breaks, gaps };
   lines($("rates"), [{ kind: "granted", values: values("granted") }, { kind: "denied", values: values("denied") }], { ...same, format: rate, stacked: true,
     label: `Now ${rate(now.granted)} granted and ${rate(now.denied)} denied per second` });
   lines($("latencies"), [{ kind: "median", values: some("median") }, { kind: "tail", values: some("tail") }], { ...same, format: (v) => (v ? seconds(v) : "0"),
-    label: `Now a median of ${seconds(now.median)}, 99 % faster than ${seconds(now.tail)}` });
+    label: `Now half of the commands take at most ${seconds(now.median)}, and 99 % at most ${seconds(now.tail)}` });
   if (!o.cluster) return;
-  const without = now.without ?? [], said = at() ? (without.length ? `Node ${at()} is not heard of.` : `Node ${at()} alone.`) : `${whose({ all: now.nodes + without.length, without })}${without.length ? "," : ""} in the sum.`;
+  const without = now.without ?? [], said = at() ? (without.length ? `Node ${at()} does not report.` : `Node ${at()} only.`) : `${whose({ all: now.nodes + without.length, without })}, added up.`;
   const most = 3, earlier = gaps.slice(-most).map((g) => g.text).join("; ");
-  const text = `${said}${earlier && ` In the charts${gaps.length > most ? ", lately" : ""}: ${earlier}.`}`;
+  const text = `${said}${earlier && ` Shaded in the charts${gaps.length > most ? ", most recently" : ""}: ${earlier}.`}`;
   if ($("in-sum").textContent !== text) $("in-sum").textContent = text; // screen readers speak what changes
 }
 
@@ -80,7 +81,7 @@ export function drawTraffic(o) {
 export function showWhose(o) {
   const names = (o.cluster?.members ?? []).map((m) => m.id);
   $("whose").hidden = names.length < 2;
-  $("slowest").textContent = names.length < 2 || at() ? "" : ", at the slowest node";
+  $("slowest").textContent = names.length < 2 || at() ? "" : " at the slowest node";
   if (names.join() === nodes.join()) return;
   const before = at();
   nodes = names;
