@@ -105,7 +105,7 @@ function showCluster(o) {
   if (!o.cluster) return;
   const c = o.cluster;
   const led = c.groups.length ? "the list of nodes (group 0)" : "the cluster";
-  $("cluster-state").textContent = `This is the page of node ${c.nodeId}. ${c.leader ? `Node ${c.leader}` : "No node"} leads ${led} (term ${c.term}).`;
+  $("cluster-state").textContent = `This is the page of node ${c.nodeId}. ${c.leader ? `Node ${c.leader}` : "No node"} leads ${led}, in term ${c.term}.`;
   refill($("members"), ...c.members.map((m) => make("tr", { "data-member": m.id, class: m.reachable ? "" : "over" },
     make("td", {}, m.id === c.nodeId || !m.traffic?.admin ? m.id : make("a", { "data-look": m.id, href: `${location.protocol}//${m.traffic.admin}/` }, m.id), m.id === c.nodeId ? " (this)" : ""),
     make("td", { class: "part" }, roleOf(m, c.groups)),
