@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stintdb/stint/internal/bytetext"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/topkeys"
@@ -80,6 +81,22 @@ func (b *bites) limitsOf(ctx context.Context, s *server.Server, entries []topkey
 		}
 	}
 	return names
+}
+
+// topKey is one of the keys denied most.
+type topKey struct {
+	Key   string `json:"key"`
+	Count int64  `json:"count"`
+	Error int64  `json:"error"`
+	By    string `json:"by"`    // the limit that denied it, with its policy if it has one; "" if unknown
+	Whole bool   `json:"whole"` // Key is the key itself, so the page can ask for it
+
+	Own *ownShare `json:"own"` // null if unknown
+}
+
+// topKeyOf is the view of an entry that the limit by denied.
+func topKeyOf(e topkeys.Entry, mode string, now int64, by string) topKey {
+	return topKey{Key: bytetext.Shown(string(e.Key)), Count: e.Count, Error: e.Error, By: by, Own: ownShareOf(e, now), Whole: isWhole(e, mode)}
 }
 
 // topKeys is the views of entries, with the limits that denied them.

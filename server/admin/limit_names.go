@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
@@ -61,4 +62,9 @@ func directLimit(key []byte, held *engine.Result) string {
 		prefix = bytetext.Shown(before) + ":"
 	}
 	return strings.Join(slices.Concat([]string{word, prefix + "*"}, params), " ")
+}
+
+// isWhole reports whether an entry has the whole key in UTF-8, so that the page can ask for it.
+func isWhole(e topkeys.Entry, mode string) bool {
+	return mode == "plain" && len(e.Key) == e.Size && utf8.Valid(e.Key)
 }

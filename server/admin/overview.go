@@ -47,16 +47,6 @@ type topDenied struct {
 	Entries []topKey `json:"entries"`
 }
 
-type topKey struct {
-	Key   string `json:"key"`
-	Count int64  `json:"count"`
-	Error int64  `json:"error"`
-	By    string `json:"by"`    // the limit that denied it, with its policy if it has one; "" if unknown
-	Whole bool   `json:"whole"` // Key is the key itself, so the page can ask for it
-
-	Own *ownShare `json:"own"` // null if unknown
-}
-
 // lentKey is a key with lent tokens.
 type lentKey struct {
 	Key    string     `json:"key"`
@@ -101,16 +91,6 @@ const (
 	topShown    = 20
 	pointsAgain = 15 // seconds after which a point no longer changes, because later reports are ignored
 )
-
-// topKeyOf is the view of an entry that the limit by denied.
-func topKeyOf(e topkeys.Entry, mode string, now int64, by string) topKey {
-	return topKey{Key: bytetext.Shown(string(e.Key)), Count: e.Count, Error: e.Error, By: by, Own: ownShareOf(e, now), Whole: isWhole(e, mode)}
-}
-
-// isWhole reports whether an entry has the whole key in UTF-8, so that the page can ask for it.
-func isWhole(e topkeys.Entry, mode string) bool {
-	return mode == "plain" && len(e.Key) == e.Size && utf8.Valid(e.Key)
-}
 
 func (a *Admin) overview(ctx context.Context, s *server.Server, request *http.Request) (any, error) {
 	query, since := request.URL.Query(), int64(0)
