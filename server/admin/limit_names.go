@@ -15,8 +15,9 @@ import (
 	"github.com/stintdb/stint/server/topkeys"
 )
 
-// lookTimeout limits the search for the limits of keys, so that a busy server does not keep the page waiting.
-const lookTimeout = time.Second
+// lookTimeout limits the search for the limits of keys, so that the page does not wait long for a group without a
+// leader. Names that are not found in time come with a later look.
+const lookTimeout = 250 * time.Millisecond
 
 // limitsOf returns the limit that denied each key: the policy and its limit, or the limit that direct requests for the
 // key came with. It is "" if the key is not shown as a whole, holds no limiter or has expired.
