@@ -23,7 +23,7 @@ readonly steps=(
     "side    vulnerabilities: known vulnerabilities of dependencies and of Go"
     "side    docker:     queries of the dashboard and of the alerts"
     "side    bench:      the tests of the benchmarks"
-    "side    redis:      random commands on data answered as by Redis 7.0 and Valkey 9.1, byte for byte"
+    "side    redis:      random commands on data, and random scripts, answered as by Redis 7.0 and Valkey 9.1, byte for byte"
     "side    format:     gofmt"
     "alone   hostile:    attacks by users with the smallest rights, beside a bystander, and random requests that are well-formed"
     "alone   processes:  real processes under faults, checked for linearizability, and lent keys, whose limits must hold"
@@ -61,6 +61,7 @@ readonly campaigns=(
     "race-group-faults 6 100"     # of one with several groups
     "exact         30000 1000000" # calls compared with the exact model
     "redis         200000 1000000" # commands compared with Redis, and as many with Valkey
+    "scripts       5000  1000000" # of each kind, compared with Redis, and as many with Valkey
     "hostile       300ms 10s"     # of each act of hostile users
     "hostile-scale 5     100"     # percent of the largest inputs that they send
     "well-formed   10000 1000000" # requests by each protocol, of random content
@@ -159,7 +160,7 @@ step_e2e() {
     local files packages
     mapfile -t files < <(git grep -l '^//go:build e2e' -- '*_test.go' ':!clients/compattest')
     mapfile -t packages < <(dirname "${files[@]}" | sort -u)
-    watched go test -tags e2e -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestHostileUsers|TestWellFormedRequests|TestFaults.*|TestNodesOfGroupsComeAndGo|TestEnvoyQuotasThroughFaults)$' "${packages[@]/#/./}"
+    watched go test -tags e2e -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestGenerated|TestHostileUsers|TestWellFormedRequests|TestFaults.*|TestNodesOfGroupsComeAndGo|TestEnvoyQuotasThroughFaults)$' "${packages[@]/#/./}"
 }
 
 step_compat() {
@@ -178,7 +179,10 @@ step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults
 
 step_exact() { watched go test -tags e2e ./cmd/stint -run TestExact -exact-calls "$(size exact)" -timeout 2h; }
 
-step_redis() { watched go test -tags e2e ./cmd/stint -run TestRepliesAreThoseOfRedis -redis-commands "$(size redis)" -timeout 1h; }
+step_redis() {
+    watched go test -tags e2e ./cmd/stint -run TestRepliesAreThoseOfRedis -redis-commands "$(size redis)" -timeout 1h
+    watched go test -tags e2e ./engine/script -run '^TestGenerated$' -generated "$(size scripts)" -timeout 4h
+}
 
 step_hostile() { watched go test -tags e2e ./cmd/stint -run "^(TestHostileUsers|TestWellFormedRequests)$" -hostile-for "$(size hostile)" -hostile-scale "$(size hostile-scale)" -well-formed "$(size well-formed)" -timeout 2h; }
 

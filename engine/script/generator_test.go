@@ -174,5 +174,5 @@ func (g generator) statement(depth int) string {
 	case 15:
 		return "say(" + v() + ", " + v() + ")\n"
 	}
-	return "say(redis." + g.pick([]string{"call", "pcall"}) + "(" + g.pick([]string{"'GET', 'k'", "'SET', 'k', " + v(), "'INCRBY', 'k', 1", "'LPUSH', 'k', 1", "'TIME'", v()}) + "))\n"
+	return "say(redis." + g.pick([]string{"call", "pcall"}) + "(" + g.pick([]string{"'GET', 'k'", "'SET', 'k', " + v(), "'INCRBY', 'k', 1", "'LLEN', 'k'", "'TIME'", v()}) + "))\n"
 }

@@ -14,7 +14,7 @@ func (*memory) Find(string) any { return nil }
 
 func (m *memory) Call(reply []byte, args [][]byte, _ any) ([]byte, int) {
 	name := strings.ToUpper(string(args[0]))
-	needs := map[string]int{"SET": 3, "GET": 2, "INCRBY": 3, "ECHO": 2, "PING": 1, "MGET": 2, "LPUSH": 3, "HGETALL": 2, "TIME": 1}
+	needs := map[string]int{"SET": 3, "GET": 2, "INCRBY": 3, "ECHO": 2, "PING": 1, "MGET": 2, "LLEN": 2, "LPUSH": 3, "HGETALL": 2, "TIME": 1}
 	switch n, known := needs[name]; {
 	case !known:
 		return appendError(reply, "ERR Unknown Redis command called from script"), 0
@@ -51,6 +51,11 @@ func (m *memory) Call(reply []byte, args [][]byte, _ any) ([]byte, int) {
 		return reply, 0
 	case "LPUSH":
 		return appendError(reply, "WRONGTYPE Operation against a key holding the wrong kind of value"), 0
+	case "LLEN":
+		if _, exists := m.values[string(args[1])]; exists {
+			return appendError(reply, "WRONGTYPE Operation against a key holding the wrong kind of value"), 0
+		}
+		return append(reply, ":0\r\n"...), 0
 	case "HGETALL":
 		return append(reply, "*0\r\n"...), 0
 	case "TIME":

