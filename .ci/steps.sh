@@ -34,6 +34,7 @@ readonly steps=(
     "night   envoy-gateway: the container and the rules that Envoy Gateway's code makes of our resource and of its tests"
     "night   goroutines: the tests of the server as it serves connections on systems other than Linux"
     "night   attacks:    the attacks of docs/performance.md at full size"
+    "night   arm64:      scripts on another processor, by emulation: the same replies and steps"
     "night   targets:    the program for each processor of each system of a release"
     "night   flips:      every bit of a node's files"
     "night   allowance:  leaders that decide in memory, through 10,000 faults"
@@ -405,6 +406,8 @@ step_attacks() {
     watched go test -tags e2e ./cmd/stint -timeout 1h -attack-scale 10 \
         -run 'TestFloodOfKeys|TestSlowloris|TestDeafClients|TestHugeLengths|TestReconnectStorm|TestMemoryComesBack'
 }
+
+step_arm64() { GOARCH=arm64 CGO_ENABLED=0 watched go test -exec qemu-aarch64-static ./engine/script -run 'Alike|Transcript|Replies|Price'; }
 
 step_targets() { (cd packaging && TEST_SIZE=nightly watched go test -run TestReleaseTargets ./...); }
 

@@ -83,6 +83,7 @@ javac default-jdk-headless
 mvn maven
 rustc rustc-web
 cargo cargo-web
+qemu-aarch64-static qemu-user-static
 LIST
     # Libraries of PHP and Ruby are Debian's, and have no program to look for.
     comm -13 <(dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort) <(sort -u clients/compattest/limiters/{php,ruby}/packages.txt)
