@@ -80,17 +80,18 @@ func Compile(body []byte) (*Program, error) {
 		return nil, err
 	}
 	c := &syntax.Chunk{Display: "user_script", Source: "@user_script"}
-	function, weight, _, err := interpreter.Compile(c, source, Budget)
+	function, weight, left, err := interpreter.Compile(c, source, Budget)
 	if err != nil {
 		return nil, errors.New(prefix + oneLine(err.Error()))
 	}
-	return &Program{function: function, weight: weight, bytes: bytesOf(c, source), body: text, sha: SHA1(body), shebang: first}, nil
+	return &Program{function: function, weight: weight, bytes: bytesOf(c, source, Budget-left), body: text, sha: SHA1(body), shebang: first}, nil
 }
 
-// bytesOf is about the memory of a compiled source.
-func bytesOf(c *syntax.Chunk, source string) int {
-	const ofProgram, ofByte = 2048, 20
-	return ofProgram + ofByte*len(source) + c.Memory()
+// bytesOf is about the memory of a compiled source: its text, its closures, which grow with the steps that it took to
+// compile, and its places.
+func bytesOf(c *syntax.Chunk, source string, steps int) int {
+	const ofProgram = 600
+	return ofProgram + len(source)*7/4 + steps*3/2 + c.Memory()
 }
 
 // SHA1 returns the name of a script: 40 hexadecimal digits in lower case.
