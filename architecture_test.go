@@ -20,7 +20,7 @@ const module = "github.com/stintdb/stint"
 // directory with everything below it, and may always import itself. Parts that do not exist yet are here already.
 var mayImport = map[string][]string{
 	"engine":      {},
-	"persistence": {"engine", "internal/persistencestatus"},
+	"persistence": {"engine", "internal/atomicfile", "internal/persistencestatus"},
 	"cluster":     {"engine", "persistence", "internal/unauthenticated", "internal/atomicfile", "internal/clockpair", "internal/closenotify", "internal/clusterstatus", "internal/keypair", "internal/loans"},
 	"server":      {"engine", "internal/unauthenticated", "internal/atomicfile", "internal/clockpair", "internal/closenotify", "internal/clusterstatus", "internal/keypair", "internal/loans", "internal/persistencestatus", "internal/spelling", "internal/bytetext"},
 	"cmd":         {"engine", "persistence", "cluster", "server", "internal/atomicfile", "internal/clusterstatus", "internal/keypair", "internal/persistencestatus", "internal/signals", "internal/spelling", "internal/timerslack", "internal/bytetext"},
@@ -125,7 +125,7 @@ var within = map[string][]string{
 	"engine/request":            {"engine", "engine/algorithm", "engine/internal/uint128", "engine/layout", "engine/purse", "engine/reservation"},
 	"engine/transaction":        {"engine", "engine/algorithm", "engine/layout", "engine/scriptcache"},
 	"persistence":               {"engine", "internal/persistencestatus", "persistence/disk"},
-	"persistence/disk":          {},
+	"persistence/disk":          {"internal/atomicfile"},
 	"persistence/entrylog":      {"persistence/disk"},
 	"internal/testdisk":         {"persistence/disk", "internal/testsize"},
 	"cmd/playground":            {"cmd/playground/traffic"},

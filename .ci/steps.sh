@@ -121,6 +121,15 @@ step_vet() {
         fi
     done
     (cd packaging && go vet -tags installed ./installed)
+    vet_windows
+}
+
+# vet_windows looks at the packages that have files for Windows. TestReleaseTargets compiles the whole program for it.
+vet_windows() {
+    local files
+    mapfile -t files < <(git ls-files '*_windows.go')
+    # shellcheck disable=SC2046 # folders, separated by lines
+    GOOS=windows go vet $(dirname "${files[@]/#/./}" | sort -u)
 }
 
 step_lint() {

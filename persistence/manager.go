@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/stintdb/stint/engine/store"
@@ -155,9 +154,6 @@ func (r Recovered) openManifest(dir disk.FS) (*disk.Manifest, error) {
 	}
 	return m, nil
 }
-
-// isFull reports whether a disk is full, which is temporary.
-func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // noFile is the file of a journal that could not be created.
 type noFile struct{ err error }

@@ -68,12 +68,3 @@ func (f *File) Abort() {
 	_ = f.Close()
 	_ = os.Remove(f.Name())
 }
-
-// SyncDir makes created, renamed and removed names in a directory durable.
-func SyncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}

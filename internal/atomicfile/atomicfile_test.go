@@ -3,11 +3,9 @@ package atomicfile
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/stintdb/stint/internal/testserver"
@@ -161,21 +159,5 @@ func TestSymbolicLink(t *testing.T) {
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is %v, %v", info, err)
-	}
-}
-
-// A device, such as /dev/null, is not replaced by a file.
-func TestNoRegularFile(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{pipe, filepath.Dir(pipe)} {
-		if err := Write(path, nil); !errors.Is(err, errNoFile) {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-	if info, err := os.Lstat(pipe); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
-		t.Errorf("the pipe is %v, %v", info, err)
 	}
 }

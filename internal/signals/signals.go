@@ -21,19 +21,20 @@ const (
 	None                 // nothing, as if the signal had not been sent
 )
 
-// Table has every signal that the program handles, with the reactions of a server and of the other commands. Signals
-// that are not in it have Go's defaults; SIGABRT is for a dump of all goroutines.
-var Table = []struct {
+// Row is a signal, with the reactions of a server and of the other commands.
+type Row struct {
 	Signal         syscall.Signal
 	Server, Others Reaction
-}{
+}
+
+// Table has every signal that the program handles. Signals that are not in it have Go's defaults; SIGABRT is for a dump
+// of all goroutines.
+var Table = append([]Row{
 	{syscall.SIGTERM, End, End},
 	{syscall.SIGINT, End, End},
 	{syscall.SIGQUIT, End, End}, // as in nginx
 	{syscall.SIGHUP, Tell, End}, // a server reloads certificates; for the others a terminal is gone
-	{syscall.SIGUSR1, Tell, None},
-	{syscall.SIGUSR2, Tell, None},
-}
+}, ofUnix...)
 
 var (
 	wasIgnored = signal.Ignored(syscall.SIGHUP) // by nohup

@@ -28,13 +28,13 @@ func KillGroup(cmd *exec.Cmd) error {
 	if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
 		return err
 	}
-	return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	return killGroup(cmd)
 }
 
 // Wait waits until a process that [Command] has started has ended, and kills processes of its group that it has left
 // behind.
 func Wait(cmd *exec.Cmd) error {
 	err := cmd.Wait()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // an error means that there are none
+	_ = killGroup(cmd) // an error means that there are none
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/stintdb/stint/internal/atomicfile"
 )
 
 // FS is as much of a file system as this needs: the files of one directory.
@@ -48,7 +50,7 @@ func (d Dir) Create(name string) (File, error) { return d.open(name, os.O_CREATE
 func (d Dir) Edit(name string) (File, error) { return d.open(name, 0) }
 
 func (d Dir) open(name string, flags int) (File, error) {
-	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR|flags, 0o600)
+	f, err := openFile(string(d), name, os.O_RDWR|flags)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,7 @@ type dirFile struct{ *os.File }
 func (f dirFile) Sync() error { return syncData(f.File) }
 
 // Open implements [FS].
-func (d Dir) Open(name string) (io.ReadCloser, error) { return os.Open(filepath.Join(string(d), name)) }
+func (d Dir) Open(name string) (io.ReadCloser, error) { return openFile(string(d), name, os.O_RDONLY) }
 
 // Rename implements [FS].
 func (d Dir) Rename(oldName, newName string) error {
@@ -74,7 +76,7 @@ func (d Dir) Remove(name string) error { return os.Remove(filepath.Join(string(d
 
 // Rewrite implements [FS].
 func (d Dir) Rewrite(name string, from, size int64) error {
-	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR, 0)
+	f, err := openFile(string(d), name, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -102,13 +104,7 @@ func (d Dir) List() ([]string, error) {
 }
 
 // SyncDir implements [FS].
-func (d Dir) SyncDir() error {
-	f, err := os.Open(string(d))
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
+func (d Dir) SyncDir() error { return atomicfile.SyncDir(string(d)) }
 
 // Copy copies a file durably.
 func Copy(fs FS, from, to string) error {

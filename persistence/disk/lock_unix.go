@@ -10,8 +10,6 @@ import (
 	"syscall"
 )
 
-const lockName = "LOCK"
-
 // Lock locks a data directory for this process, and creates the directory if necessary. The lock ends with the process,
 // also after a crash, or with unlock. It is on a file, which earlier versions lock too, and on the directory itself,
 // because the file may be removed while the server runs.

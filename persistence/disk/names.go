@@ -24,6 +24,7 @@ const (
 	suffix         = ".stint"
 	TempSuffix     = ".tmp"
 	RecycledSuffix = ".spare"
+	lockName       = "LOCK"
 )
 
 // FileName is the name of a file of a kind.

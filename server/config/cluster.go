@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -182,6 +183,8 @@ func checkCluster(c *Config) error {
 		return checkStandalone(c)
 	}
 	switch {
+	case runtime.GOOS == "windows": // where the files that a node has open cannot be renamed
+		return conflictf("cluster-listen does not work on Windows: start the nodes of a cluster on Linux or macOS")
 	case c.NodeID == "":
 		return conflictf("cluster-listen needs a name for this node: give it one with node-id")
 	case c.Dir == "":
