@@ -155,7 +155,7 @@ from_debian() {
 # install_installers installs what the tests of packaging/installed need, by night alone.
 install_installers() {
     local program packages=()
-    for program in systemd-nspawn/systemd-container debootstrap/debootstrap dockerd/docker.io docker/docker.io skopeo/skopeo; do
+    for program in systemd-nspawn/systemd-container debootstrap/debootstrap dockerd/docker.io docker/docker.io; do
         command -v "${program%/*}" >/dev/null || packages+=("${program#*/}")
     done
     from_debian "${packages[@]}"

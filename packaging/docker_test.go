@@ -82,7 +82,7 @@ func TestDockerfile(t *testing.T) {
 	if health == nil || json.Unmarshal([]byte(health[1]), &command) != nil || !slices.Equal(command, []string{"/stint", "health"}) {
 		t.Errorf("the health check is not /stint health without a shell: %q", health)
 	}
-	for _, must := range []string{"CGO_ENABLED=0", "\nFROM scratch\n", "\nUSER 65532:65532\n", "./cmd/stint", `ENTRYPOINT ["/stint"]`, "-X main.version=", "ln -s /stint /out/bin/ratelimit", "\nCOPY --from=build /out/bin /bin\n"} {
+	for _, must := range []string{"CGO_ENABLED=0", "\nFROM scratch\n", "\nUSER 65532:65532\n", "./cmd/stint", `ENTRYPOINT ["/stint"]`, "-X main.version=", "ln -s /stint /out/bin/stint", "ln -s /stint /out/bin/ratelimit", "\nCOPY --from=build /out/bin /bin\n"} {
 		if !strings.Contains(text, must) {
 			t.Errorf("the Dockerfile has no %q", must)
 		}

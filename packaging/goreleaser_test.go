@@ -46,7 +46,11 @@ func TestRelease(t *testing.T) {
 	for _, file := range project.Archives[0].Files {
 		files = append(files, file.Source)
 	}
-	for _, content := range project.NFPMs[0].Contents {
+	contents := project.NFPMs[0].Contents
+	for _, instead := range project.NFPMs[0].Overrides {
+		contents = append(contents, instead.Contents...)
+	}
+	for _, content := range contents {
 		if content.Type != "dir" {
 			files = append(files, content.Source)
 		}

@@ -39,10 +39,10 @@ func startDocker(t *testing.T, namespaces ...string) docker {
 // load loads the image of the release under a name.
 func (d docker) load(t *testing.T, name string) (version string) {
 	t.Helper()
-	folder := part(t, "stint_*_image")
-	version, archive := strings.Split(filepath.Base(folder), "_")[1], filepath.Join(t.TempDir(), "image.tar")
-	output(t, "skopeo", "--insecure-policy", "copy", "--override-arch", runtime.GOARCH, "oci:"+folder+":"+version, "docker-archive:"+archive+":"+name)
+	archive := part(t, "stint_*_docker_"+runtime.GOARCH+".tar")
+	version = versionOf(archive)
 	d.run(t, "load", "--input", archive)
+	d.run(t, "tag", "stint:"+version, name)
 	return version
 }
 
@@ -108,6 +108,9 @@ func TestInstalledImage(t *testing.T) {
 		}
 	}
 	take()
+	if got := d.run(t, "exec", "stint", "stint", "version"); !strings.HasPrefix(got, "stint "+version+" ") {
+		t.Errorf("as a word of a shell it is %q", got)
+	}
 	d.run(t, "stop", "stint")
 	ended("0")
 	if log := d.run(t, "logs", "stint"); !strings.Contains(log, "wrote a snapshot") {

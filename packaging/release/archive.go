@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"fmt"
@@ -17,6 +18,7 @@ type entry struct {
 	mode    int64
 	user    int // and group
 	content []byte
+	link    string // of a symbolic link: what it names
 }
 
 // packed is the entries as a tar, all of one moment.
@@ -27,6 +29,9 @@ func packed(entries []entry, moment time.Time) ([]byte, error) {
 		h := &tar.Header{Name: e.name, Mode: e.mode, Uid: e.user, Gid: e.user, Size: int64(len(e.content)), ModTime: moment, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
 		if e.name[len(e.name)-1] == '/' {
 			h.Typeflag = tar.TypeDir
+		}
+		if e.link != "" {
+			h.Typeflag, h.Linkname = tar.TypeSymlink, e.link
 		}
 		if err := w.WriteHeader(h); err != nil {
 			return nil, err
@@ -75,15 +80,46 @@ func (r *release) archive(t target) error {
 	if err != nil {
 		return err
 	}
-	entries := []entry{{r.Builds[0].Binary, 0o755, 0, program}}
+	entries := []entry{{name: filepath.Base(t.program), mode: 0o755, content: program}}
 	for _, file := range r.Archives[0].Files {
 		content, err := os.ReadFile(filepath.Join(r.root, file.Source))
 		if err != nil {
 			return err
 		}
-		entries = append(entries, entry{file.Source, 0o644, 0, content})
+		entries = append(entries, entry{name: file.Source, mode: 0o644, content: content})
 	}
-	return r.store(fmt.Sprintf("%s_%s_%s_%s.tar.gz", r.ProjectName, r.version, t.system, t.processor), entries)
+	if t.system == "windows" {
+		return r.zip(r.archiveName(t), entries)
+	}
+	return r.store(r.archiveName(t), entries)
+}
+
+// archiveName is the name of a target's archive.
+func (r *release) archiveName(t target) string {
+	format := "tar.gz"
+	if t.system == "windows" {
+		format = "zip"
+	}
+	return fmt.Sprintf("%s_%s_%s_%s.%s", r.ProjectName, r.version, t.system, t.processor, format)
+}
+
+// zip writes entries as an archive for Windows.
+func (r *release) zip(name string, entries []entry) error {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, e := range entries {
+		in, err := w.CreateHeader(&zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: r.moment})
+		if err == nil {
+			_, err = in.Write(e.content)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return os.WriteFile(r.path(name), out.Bytes(), 0o644)
 }
 
 // chart stores the Helm chart as `helm install` takes it.
@@ -99,7 +135,7 @@ func (r *release) chart([]target) error {
 			return err
 		}
 		name, err := filepath.Rel(folder, path)
-		entries = append(entries, entry{filepath.ToSlash(name), 0o644, 0, content})
+		entries = append(entries, entry{name: filepath.ToSlash(name), mode: 0o644, content: content})
 		return err
 	})
 	if err != nil {

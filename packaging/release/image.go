@@ -2,15 +2,12 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
-	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -18,23 +15,30 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// image writes an image for each processor of Linux, and an index of them, in OCI layout: what docker/Dockerfile
-// builds, without Docker. `skopeo copy oci:FOLDER:VERSION docker-daemon:stint:VERSION` gives it to Docker.
+// image writes what docker/Dockerfile builds, without Docker: for each processor of Linux an archive that
+// `docker load --input` takes, and in OCI layout an index of the images, for registries.
 func (r *release) image(targets []target) error {
-	said, err := os.ReadFile(filepath.Join(r.root, "docker/Dockerfile"))
+	text, err := os.ReadFile(filepath.Join(r.root, "docker/Dockerfile"))
 	if err != nil {
 		return err
 	}
-	settings, err := lastStage(string(said))
+	said, err := readDockerfile(string(text))
 	if err != nil {
 		return fmt.Errorf("docker/Dockerfile: %w", err)
+	}
+	tag, err := name.NewTag(r.ProjectName + ":" + r.version)
+	if err != nil {
+		return err
 	}
 	index := v1.ImageIndex(empty.Index)
 	for _, t := range targets {
 		if t.system != "linux" {
 			continue
 		}
-		image, err := r.imageFor(t, settings)
+		image, err := r.imageFor(t, said)
+		if err == nil {
+			err = tarball.WriteToFile(r.path(fmt.Sprintf("stint_%s_docker_%s.tar", r.version, t.processor)), tag, image)
+		}
 		if err != nil {
 			return err
 		}
@@ -49,13 +53,12 @@ func (r *release) image(targets []target) error {
 	return folder.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": r.version}))
 }
 
-func (r *release) imageFor(t target, settings v1.Config) (v1.Image, error) {
+func (r *release) imageFor(t target, said *dockerfile) (v1.Image, error) {
 	program, err := os.ReadFile(t.program)
 	if err != nil {
 		return nil, err
 	}
-	const user = 65532 // as in the Dockerfile
-	files, err := packed([]entry{{"stint", 0o755, 0, program}, {"data/", 0o755, user, nil}}, r.moment)
+	files, err := packed(append([]entry{{name: "stint", mode: 0o755, content: program}}, said.files...), r.moment)
 	if err != nil {
 		return nil, err
 	}
@@ -72,83 +75,6 @@ func (r *release) imageFor(t target, settings v1.Config) (v1.Image, error) {
 		return nil, err
 	}
 	about = about.DeepCopy()
-	about.OS, about.Architecture, about.Created, about.Config = t.system, t.processor, v1.Time{Time: r.moment}, settings
+	about.OS, about.Architecture, about.Created, about.Config = t.system, t.processor, v1.Time{Time: r.moment}, said.settings
 	return mutate.ConfigFile(image, about)
-}
-
-// instruction is a line of a Dockerfile.
-var instruction = regexp.MustCompile(`(?m)^([A-Z]+) (.+)$`)
-
-// lastStage reads the settings of containers in the last stage of a Dockerfile. It knows the instructions of
-// docker/Dockerfile, and refuses others.
-func lastStage(text string) (c v1.Config, err error) {
-	at := strings.LastIndex(text, "\nFROM scratch\n")
-	if at < 0 {
-		return c, fmt.Errorf("no last stage from scratch")
-	}
-	for _, line := range instruction.FindAllStringSubmatch(text[at+1:], -1) {
-		word, rest := line[1], line[2]
-		switch word {
-		case "FROM", "COPY":
-		case "USER":
-			c.User = rest
-		case "ENV":
-			c.Env = append(c.Env, strings.Fields(rest)...)
-		case "EXPOSE":
-			c.ExposedPorts = map[string]struct{}{}
-			for _, port := range strings.Fields(rest) {
-				c.ExposedPorts[port+"/tcp"] = struct{}{}
-			}
-		case "VOLUME":
-			c.Volumes = map[string]struct{}{rest: {}}
-		case "STOPSIGNAL":
-			c.StopSignal = rest
-		case "HEALTHCHECK":
-			c.Healthcheck, err = healthcheck(rest)
-		case "ENTRYPOINT":
-			err = json.Unmarshal([]byte(rest), &c.Entrypoint)
-		case "CMD":
-			err = json.Unmarshal([]byte(rest), &c.Cmd)
-		default:
-			return c, fmt.Errorf("%s is not known here", word)
-		}
-		if err != nil {
-			return c, fmt.Errorf("%s: %w", line[0], err)
-		}
-	}
-	return c, nil
-}
-
-func healthcheck(rest string) (*v1.HealthConfig, error) {
-	options, command, _ := strings.Cut(rest, " CMD ")
-	h := &v1.HealthConfig{}
-	var words []string
-	if err := json.Unmarshal([]byte(command), &words); err != nil {
-		return nil, err
-	}
-	h.Test = append([]string{"CMD"}, words...)
-	for _, option := range strings.Fields(options) {
-		name, value, _ := strings.Cut(strings.TrimPrefix(option, "--"), "=")
-		if name == "retries" {
-			if _, err := fmt.Sscan(value, &h.Retries); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		d, err := time.ParseDuration(value)
-		if err != nil {
-			return nil, err
-		}
-		switch name {
-		case "interval":
-			h.Interval = d
-		case "timeout":
-			h.Timeout = d
-		case "start-period":
-			h.StartPeriod = d
-		default:
-			return nil, fmt.Errorf("--%s is not known here", name)
-		}
-	}
-	return h, nil
 }

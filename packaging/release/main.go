@@ -1,6 +1,7 @@
-// Command release builds all parts of a release into a folder, without publishing anything: archives, Debian and RPM
-// packages, an image in OCI layout, the Helm chart, and a list of the modules in the program (CycloneDX). The same
-// commit and the same Go give the same bytes. `.ci/run release` adds the packages of Python and npm, and checksums.
+// Command release builds all parts of a release into a folder, without publishing anything: archives, packages of
+// Debian, RPM and Alpine, the image, the Helm chart, a list of the modules in the program (CycloneDX), and the files of
+// packaging/install, by which other systems install the archives. The same commit and the same Go give the same bytes.
+// `.ci/run release` adds the packages of Python and npm, and checksums; .github/workflows/release.yml publishes it all.
 // .goreleaser.yaml says what belongs to archives and packages, docker/Dockerfile describes the image.
 //
 //	go run -C packaging ./release -out ../dist
@@ -28,6 +29,9 @@ type release struct {
 	version   string
 	commit    string
 	moment    time.Time // of the commit: all files have it
+
+	isReleased bool // CHANGELOG.md has a day for the version
+
 	config.Project
 }
 
@@ -73,7 +77,7 @@ func build(root, out string) error {
 			}
 		}
 	}
-	for _, part := range []func([]target) error{r.image, r.modules, r.chart} {
+	for _, part := range []func([]target) error{r.image, r.modules, r.chart, r.installers} {
 		if err := part(targets); err != nil {
 			return err
 		}
@@ -117,6 +121,9 @@ func newRelease(root, out string) (*release, error) {
 	} else if released != "" && released != commit {
 		fmt.Fprintf(os.Stderr, "release: %s was cut at commit %.12s, and this is %.12s: what is built here is for tests, not to be published\n", r.version, released, commit)
 	}
+	if r.isReleased, err = r.hasDay(); err != nil {
+		return nil, err
+	}
 	if r.Project, err = config.Load(filepath.Join(root, ".goreleaser.yaml")); err != nil {
 		return nil, err
 	}
@@ -144,6 +151,9 @@ func (r *release) programs() (targets []target, err error) {
 	for _, system := range said.Goos {
 		for _, processor := range said.Goarch {
 			t := target{system, processor, r.path(filepath.Join("programs", system+"-"+processor, said.Binary))}
+			if system == "windows" {
+				t.program += ".exe"
+			}
 			file, err := filepath.Abs(t.program)
 			if err != nil {
 				return nil, err

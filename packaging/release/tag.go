@@ -72,6 +72,12 @@ func (r *release) date(day time.Time) error {
 	return nil
 }
 
+// hasDay reports whether the version's section of CHANGELOG.md has a day.
+func (r *release) hasDay() (bool, error) {
+	changelog, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
+	return !strings.Contains(string(changelog), "\n## "+r.version+" – "+unreleased+"\n"), err
+}
+
 // annotate gives a commit the tag. The message is the section of the version in the commit's CHANGELOG.md.
 func (r *release) annotate(tag, commit string) error {
 	changelog, err := r.git("show", commit+":CHANGELOG.md")
