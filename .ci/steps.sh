@@ -18,7 +18,7 @@ readonly steps=(
     "side    faults:     a simulated cluster through faults"
     "side    python:     the Python client: ruff, mypy, tests, the built package in a clean environment"
     "side    java:       the JVM clients: compiled without warnings, tests, their packages"
-    "side    lint:       golangci-lint, configured by .golangci.yml"
+    "side    lint:       golangci-lint, configured by .golangci.yml, and actionlint on the workflows"
     "side    vet:        go vet in the modules that golangci-lint does not check"
     "side    vulnerabilities: known vulnerabilities of dependencies and of Go"
     "side    docker:     queries of the dashboard and of the alerts"
@@ -134,6 +134,7 @@ vet_windows() {
 
 step_lint() {
     local lint module
+    "$(go_program github.com/rhysd/actionlint/cmd/actionlint "$actionlint_version")" -shellcheck= -pyflakes=
     lint=$(go_program github.com/golangci/golangci-lint/v2/cmd/golangci-lint "$golangci_version")
     for module in "${linted[@]}"; do
         (cd "$module" && "$lint" run --config "$OLDPWD/.golangci.yml" --max-same-issues 0 ./...)

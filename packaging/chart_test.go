@@ -116,6 +116,16 @@ func TestChartVersion(t *testing.T) {
 	if about.Version != about.AppVersion || !strings.Contains(read(t, "packaging/kubernetes/stint.yaml"), "image: stint:"+about.AppVersion+"\n") {
 		t.Errorf("chart %s starts version %s", about.Version, about.AppVersion)
 	}
+	if image := about.Annotations["artifacthub.io/images"]; !strings.Contains(image, "image: ghcr.io/stintdb/stint:"+about.AppVersion+"\n") {
+		t.Errorf("Artifact Hub is told of another image than %s: %s", about.AppVersion, image)
+	}
+	for name, text := range about.Annotations {
+		var parsed any
+		unmarshalLoosely(t, text, &parsed)
+		if !strings.HasPrefix(name, "artifacthub.io/") || parsed == nil {
+			t.Errorf("%s is no annotation for Artifact Hub: %q", name, text)
+		}
+	}
 }
 
 // TestChartRefuses gives wrong values: the error has to name the value and the reason.

@@ -14,7 +14,7 @@ import (
 
 var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
-// TestKubernetesPage carries out the command lines of docs/kubernetes.md as far as that is possible without Kubernetes.
+// TestKubernetesPage carries out the command lines of docs/kubernetes.md and of the chart's README.md as far as that is possible without Kubernetes.
 func TestKubernetesPage(t *testing.T) {
 	for _, line := range pageLines(t) {
 		words := strings.Fields(line)
@@ -38,10 +38,11 @@ func TestKubernetesPage(t *testing.T) {
 	}
 }
 
-// pageLines are the command lines of docs/kubernetes.md.
+// pageLines are the command lines of docs/kubernetes.md, and those of the chart's README.md as a checkout has them.
 func pageLines(t *testing.T) (lines []string) {
 	t.Helper()
-	for _, block := range shellBlock.FindAllStringSubmatch(read(t, "docs/kubernetes.md"), -1) {
+	published := strings.ReplaceAll(read(t, chartFolder+"/README.md"), "oci://ghcr.io/stintdb/charts/stint", chartFolder)
+	for _, block := range shellBlock.FindAllStringSubmatch(read(t, "docs/kubernetes.md")+published, -1) {
 		lines = append(lines, strings.Split(strings.TrimSpace(block[1]), "\n")...)
 	}
 	if len(lines) < 5 {

@@ -4,6 +4,7 @@ package installed
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestInstalledChart(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := strings.TrimSuffix(strings.Split(filepath.Base(file), "_")[1], ".tgz")
-	if set := rendered["stint/templates/statefulset.yaml"]; !strings.Contains(set, "image: stint:"+version+"\n") {
+	if set := rendered["stint/templates/statefulset.yaml"]; !regexp.MustCompile("image: (ghcr.io/stintdb/)?stint:" + regexp.QuoteMeta(version) + "\n").MatchString(set) {
 		t.Errorf("it does not start stint:%s: %s", version, set)
 	}
 }

@@ -122,6 +122,9 @@ func (r *release) zip(name string, entries []entry) error {
 	return os.WriteFile(r.path(name), out.Bytes(), 0o644)
 }
 
+// published is where the image of a release is. A chart that is not released yet starts the image of this machine.
+const published = "ghcr.io/stintdb/stint"
+
 // chart stores the Helm chart as `helm install` takes it.
 func (r *release) chart([]target) error {
 	folder := filepath.Join(r.root, "packaging/helm")
@@ -133,6 +136,9 @@ func (r *release) chart([]target) error {
 		content, err := os.ReadFile(path)
 		if err != nil {
 			return err
+		}
+		if r.isReleased && d.Name() == "values.yaml" {
+			content = bytes.Replace(content, []byte("\n  repository: stint\n"), []byte("\n  repository: "+published+"\n"), 1)
 		}
 		name, err := filepath.Rel(folder, path)
 		entries = append(entries, entry{name: filepath.ToSlash(name), mode: 0o644, content: content})
