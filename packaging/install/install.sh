@@ -35,7 +35,7 @@ download() {
     if command -v curl >/dev/null; then
         curl --fail --silent --show-error --location --output "$2" "$1"
     elif command -v wget >/dev/null; then
-        wget --quiet --output-document="$2" "$1"
+        wget -q -O "$2" "$1"
     else
         fail "it needs curl or wget"
     fi
