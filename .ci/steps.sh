@@ -454,7 +454,7 @@ step_release() {
     done
     diff -r dist "$scratch/dist" || fail "two builds of one commit differ"
     clean=$(mktemp -d -p "$scratch")
-    tar -C "$clean" -xzf "dist/stint_${version}_linux_$(go env GOARCH).tar.gz"
+    STINT_DOWNLOAD="file://$PWD/dist" STINT_BIN="$clean" sh dist/install.sh
     "$clean/stint" version | grep "^stint $version (commit " || fail "the archive's program is not version $version"
     python3 -m venv "$clean/python" && "$clean/python/bin/pip" install --quiet dist/*.whl && (cd "$clean" && python/bin/python -c 'import stint')
     (cd "$clean" && npm init --yes >/dev/null && npm install --silent "$OLDPWD"/dist/stintdb-client-*.tgz && node -e 'require("@stintdb/client")')
