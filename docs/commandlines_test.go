@@ -36,6 +36,8 @@ var lineRunners = []lineRunner{
 	{"go test ./...", nil}, // this is a part of it
 	{"go test -tags e2e ./cmd/stint -run 'Flood|", nil},
 	{"go run -C bench .", nil}, // with -quick
+	{"git clone ", nil},        // the checkout under test is one
+	{"docker ", nil},           // packaging builds and runs the image
 }
 
 func TestCommandLines(t *testing.T) {

@@ -24,7 +24,7 @@ func TestLLMsText(t *testing.T) {
 		return string(text)
 	}
 	about, _, _ := strings.Cut(strings.TrimPrefix(read("../README.md"), "# Stint\n\n"), "\n\n")
-	text := "# Stint\n\n> " + strings.ReplaceAll(about, "\n", " ") + "\n"
+	text := "# Stint\n\n> " + strings.NewReplacer("\n", " ", "**", "").Replace(about) + "\n"
 	links := 0
 	for line := range strings.Lines(read("README.md")) {
 		if strings.HasPrefix(line, "## ") {

@@ -28,12 +28,17 @@ func TestReadmeFigures(t *testing.T) {
 	}
 	stint := row("docs/performance.md", "", "| Stint, three nodes |")
 	redis := row("docs/performance.md", "", "| Redis and Sentinel, down-after 1 s |")
+	slow := row("docs/performance.md", "", "| Redis and Sentinel, down-after 30 s")
 	beyond := redis[2][:len(redis[2])-3] + "," + redis[2][len(redis[2])-3:]
 	lua := row("docs/performance.md", "CPU", "| 100k random keys, granted | Redis Lua GCRA |")
 	own := row("docs/performance.md", "CPU", "|  | Stint CL.THROTTLE |")
 	for _, sentence := range []string{
-		"killed " + stint[1] + " times", "granted " + stint[2] + " requests beyond", "silent for " + stint[5] + " s", "granted " + beyond + " beyond", "gone for " + redis[5] + " s",
-		"takes " + own[3] + " µs of", "and " + lua[3] + " with Redis",
+		"killed the primary " + stint[1] + " times",
+		"granted " + stint[2] + " requests beyond the limit, and did not answer for " + stint[5] + " s (median; at most " + stint[7] + " s)",
+		"granted " + beyond + " beyond it, and did not answer for " + redis[5] + " s (median; at most " + redis[7] + " s)",
+		"default of 30 s, " + slow[2] + " and " + slow[5] + " s",
+		"a decision takes " + own[2] + " µs of the server's CPU, and " + lua[2] + " µs with a Lua script on Redis",
+		"in pipelines of 16, " + own[3] + " µs and " + lua[3] + " µs",
 	} {
 		if !strings.Contains(readme, sentence) {
 			t.Errorf("README.md lacks %q", sentence)
