@@ -64,7 +64,7 @@ def test_quick_start(server: Server, name: str) -> None:
 
 
 def test_every_quick_start_is_run() -> None:
-    assert set(STARTS) == {*CLIENTS, "litellm", "mcp", "testing", "transport", "users"}
+    assert set(STARTS) == {*CLIENTS, "application", "litellm", "mcp", "testing", "transport", "users"}
 
 
 def test_litellm_is_run_elsewhere() -> None:
@@ -99,9 +99,10 @@ def test_users(server: Server) -> None:
 
     async def statuses() -> list[int]:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(module.app), base_url="http://test") as client:
-            return [(await client.get("/search", headers={"X-User": user})).status_code for user in "aaaba"]
+            named = [(await client.get("/search", headers={"X-User": user})).status_code for user in "aaaba"]
+            return [*named, (await client.get("/search")).status_code]
 
-    assert asyncio.run(statuses()) == [200, 200, 429, 200, 429]
+    assert asyncio.run(statuses()) == [200, 200, 429, 200, 429, 401]
 
 
 def test_transports(server: Server, service: Service) -> None:
@@ -112,6 +113,13 @@ def test_transports(server: Server, service: Service) -> None:
     assert module.client.get(service.url).status_code == 200
     assert module.session.get(service.url).status_code == 200
     assert module.limiter.peek(f"http:{service.host}", module.limit, 50).remaining < 50
+
+
+def test_application() -> None:
+    module = types.ModuleType("quick_start_application")
+    sys.modules[module.__name__] = module
+    exec(compile(STARTS["application"], "README.md application", "exec"), module.__dict__)
+    module.test_search_is_limited()
 
 
 def test_fakes(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
