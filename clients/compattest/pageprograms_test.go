@@ -23,7 +23,6 @@ var pagePrograms = map[string]pageProgram{
 	"php predis":              phpProgram("require 'Predis/autoload.php';", ""),
 	"php laravel":             laravelProgram("phpredis"),
 	"php laravel with predis": laravelProgram("predis"),
-	"php symfony":             phpProgram("require 'Symfony/Component/Cache/autoload.php';", ""),
 	"ruby redis":              rubyProgram("", ""),
 	"ruby rails":              rubyProgram(railsBefore, railsAfter),
 	"java jedis":              javaProgram,
