@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/oncelog"
 )
@@ -30,13 +32,37 @@ func (l raftLogger) Info(message string, args ...any) { l.write(slog.LevelDebug,
 // Warn implements hclog.Logger.
 func (l raftLogger) Warn(message string, args ...any) { l.write(slog.LevelDebug, message, args) }
 
-// Error implements hclog.Logger. Errors about a peer repeat several times a second for as long as the peer is gone.
+// Error implements hclog.Logger. While a peer is gone, Raft reports an error several times a second; one line a minute
+// is enough. An entry that is not found in the log needs no action: the follower gets a snapshot instead.
 func (l raftLogger) Error(message string, args ...any) {
-	if len(args) > 1 && (args[0] == "peer" || args[0] == "target") {
+	aboutPeer := len(args) > 1 && (args[0] == "peer" || args[0] == "target")
+	switch {
+	case aboutPeer && slices.Contains(unreachable, message):
+		l.to.Once("peer "+peerOf(args[1]), "raft: cannot reach a node; it catches up once it is back", args...)
+		return
+	case aboutPeer && message != "peer has newer term, stopping replication": // which is a part of elections
 		l.to.Once(fmt.Sprint(message, args[1]), "raft: "+message, args...)
+		return
+	case aboutPeer || slices.Contains(args, any(raft.ErrLogNotFound)):
+		l.write(slog.LevelDebug, message, args)
 		return
 	}
 	l.write(slog.LevelInfo, message, args)
+}
+
+// unreachable are the messages of Raft that say the same about a peer in several ways.
+var unreachable = []string{"failed to heartbeat to", "failed to appendEntries to", "failed to start pipeline replication to",
+	"failed to pipeline appendEntries", "failed to make requestVote RPC"}
+
+// peerOf is the address of a peer, which Raft's messages give in several ways.
+func peerOf(arg any) string {
+	switch peer := arg.(type) {
+	case raft.Server:
+		return string(peer.Address)
+	case raft.ServerAddress:
+		return string(peer)
+	}
+	return fmt.Sprint(arg)
 }
 
 // Named implements hclog.Logger.
