@@ -103,10 +103,10 @@ func (m *Model) reserve(name string, r request) (string, error) {
 // checkLimiter returns an error if a state is no limiter's.
 func checkLimiter(s state) error {
 	if _, is := s.(*reservation); is {
-		return refuse("WRONGTYPE the key holds a reservation, this command needs a limiter")
+		return refuse("WRONGTYPE the key holds a reservation, this command needs a limiter: choose another key, or DEL this one")
 	}
 	if d, is := s.(*datum); is {
-		return refuse("WRONGTYPE the key holds a %s, this command needs a limiter", d.kind())
+		return refuse("WRONGTYPE the key holds a %s, this command needs a limiter: choose another key, or DEL this one", d.kind())
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ var (
 		"Databases are numbered from 0. `--databases` sets their number.")
 	errSelectInCluster = ConnectionErrors.Add("ERR SELECT is not allowed in cluster mode",
 		"A cluster only has database 0. Set the client's database to 0.")
-	ErrProtected = ConnectionErrors.Add("DENIED Stint is running in protected mode because protected mode is enabled and no password is set for the default user. In this mode connections are only accepted from the loopback interface. To connect from elsewhere, do one of these: 1) Set a password: start the server with --requirepass or --acl-file, or send CONFIG SET requirepass from the same machine. 2) If the network keeps everybody else out, turn protected mode off: --protected-mode no, or CONFIG SET protected-mode no from the same machine.",
-		"The connection comes from another machine, and no password is set. The server closes it.")
+	ErrProtected = ConnectionErrors.Add("DENIED Stint is running in protected mode because protected mode is enabled and no password is set for the default user. In this mode connections are only accepted from the loopback interface. To connect from elsewhere, set a password: start the server with the environment variable STINT_REQUIREPASS (docker run -e STINT_REQUIREPASS=PASSWORD), or with --requirepass PASSWORD.",
+		"The connection comes from another machine, or from outside the container, and no password is set. The server closes it. On a network that keeps everybody else out, `--protected-mode no` turns this off.")
 	ErrNoAuth = ConnectionErrors.Add("NOAUTH Authentication required.",
 		"The connection is unauthenticated: only `AUTH`, `HELLO`, `QUIT` and `RESET` may be used. Give the client a user and a password.")
 	ErrWrongPass = ConnectionErrors.Add("WRONGPASS invalid username-password pair or user is disabled.",

@@ -27,7 +27,7 @@ var (
 		"The key is too long. Send a hash of it, or raise `--max-key-size`.")
 	ErrWrongType = LimiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
 		"Another algorithm's command was used on the key. Give each its own keys, or `DEL` the key first.")
-	ErrHoldsData = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a limiter",
+	ErrHoldsData = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a limiter: choose another key, or DEL this one",
 		"The key was written by `SET` or another command on data. Give limiters their own keys, or `DEL` the key first.")
 	ErrOutOfMemory = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for another key",
 		"`--max-memory` or the prefix's quota is reached: [security.md](security.md#memory). Raise `--max-memory`, also at run time.")
