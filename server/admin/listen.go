@@ -95,6 +95,8 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 	case errors.Is(err, syscall.EADDRINUSE) && cfg.AdminIsDefault():
 		log.Warn("no metrics, health or admin page: their default address is in use; choose another with --admin", "admin", address)
 		return nil, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("cannot listen on %s: the address is taken, perhaps by another Stint; stop that or choose another with --admin", address)
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --admin", address, err)
 	}

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"os"
-	"slices"
-)
+import "os"
 
 // conflicts are the checks of settings that must agree with each other.
 var conflicts = []func(*Config) error{checkBuffers, checkClientMemory, checkAddresses, checkDir, checkUsers, checkTLS, checkHTTP, checkGRPC, checkCluster, checkUpstream, checkAdmin}
@@ -91,20 +88,32 @@ func checkTLS(c *Config) error {
 	if err := checkPorts(c, "tls-listen", c.TLSListen, c.Listen); err != nil {
 		return err
 	}
-	needCert := slices.Concat(c.TLSListen, c.HTTPTLSListen, c.GRPCTLSListen)
-	if c.AdminTLS && c.Admin != "" {
-		needCert = append(needCert, c.Admin)
-	}
-	if len(needCert) == 0 {
+	setting, address := needsCertificate(c)
+	if setting == "" {
 		if c.TLSCert != "" || c.TLSKey != "" || c.TLSClientCA != "" {
 			return conflictf("tls-cert, tls-key and tls-client-ca are for tls-listen, http-tls-listen, grpc-tls-listen and admin-tls: name an address there, or leave them out")
 		}
 		return nil
 	}
 	if c.TLSCert == "" || c.TLSKey == "" {
-		return conflictf("tls-listen, http-tls-listen, grpc-tls-listen or admin-tls (%s) needs a certificate and its key: name their files with tls-cert and tls-key", needCert[0])
+		return conflictf("--%s (%s) needs a certificate and its key: name their files with --tls-cert and --tls-key", setting, address)
 	}
 	return nil
+}
+
+// needsCertificate is the first setting that asks for TLS, and its address; "" if none does.
+func needsCertificate(c *Config) (setting, address string) {
+	switch {
+	case len(c.TLSListen) > 0:
+		return "tls-listen", c.TLSListen[0]
+	case len(c.HTTPTLSListen) > 0:
+		return "http-tls-listen", c.HTTPTLSListen[0]
+	case len(c.GRPCTLSListen) > 0:
+		return "grpc-tls-listen", c.GRPCTLSListen[0]
+	case c.AdminTLS && c.Admin != "":
+		return "admin-tls", c.Admin
+	}
+	return "", ""
 }
 
 func checkDir(c *Config) error {
@@ -112,6 +121,10 @@ func checkDir(c *Config) error {
 		switch {
 		case c.Durability != Default().Durability:
 			return conflictf("durability (%s) needs a directory to keep state in: name one with dir, or leave durability out", c.Durability)
+		case c.SnapshotEvery != Default().SnapshotEvery:
+			return conflictf("snapshot-every (%s) needs a directory for the snapshots: name one with dir, or leave snapshot-every out", c.SnapshotEvery)
+		case c.JournalBytes != Default().JournalBytes:
+			return conflictf("journal-size (%s) needs a directory for the journal: name one with dir, or leave journal-size out", FormatSize(c.JournalBytes))
 		case c.Repair:
 			return conflictf("repair needs the directory to repair: name it with dir, or leave repair out")
 		case c.Rewind:

@@ -68,7 +68,7 @@ func TestContradictions(t *testing.T) {
 		{"HTTP on the admin port", func(c *Config) { c.HTTPListen, c.Admin = []string{":1"}, ":1" }, []string{"admin (:1)", "http-listen"}},
 		{"TLS for operators without a certificate", func(c *Config) { c.AdminTLS = true }, []string{"admin-tls (127.0.0.1:6380) needs a certificate"}},
 		{"TLS for operators without an address", func(c *Config) { c.Admin, c.AdminTLS = "", true }, []string{"admin-tls needs an address"}},
-		{"TLS without a certificate", func(c *Config) { c.TLSListen = []string{":1"} }, []string{"tls-listen, http-tls-listen, grpc-tls-listen or admin-tls (:1) needs a certificate", "tls-cert and tls-key"}},
+		{"TLS without a certificate", func(c *Config) { c.TLSListen = []string{":1"} }, []string{"--tls-listen (:1) needs a certificate", "--tls-cert and --tls-key"}},
 		{"a certificate for nothing", func(c *Config) { c.TLSCert = "c" }, []string{"are for tls-listen"}},
 		{"TLS on a client port", func(c *Config) { c.TLSListen = []string{":6379"} }, []string{"tls-listen (:6379) takes the same port as 127.0.0.1:6379"}},
 		{"TLS on the admin port", func(c *Config) { c.TLSListen, c.Admin = []string{":1"}, ":1" }, []string{"admin (:1)", "tls-listen"}},
