@@ -218,7 +218,7 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := o.WriteText(&text); err != nil || !strings.Contains(text.String(), "denied  1 requests, 50 %") || strings.Contains(text.String(), "\x1b") || !strings.Contains(text.String(), "?[2J") {
+	if err := o.WriteText(&text); err != nil || !strings.Contains(text.String(), "denied  1 request, 50 %; 1 key denied") || strings.Contains(text.String(), "\x1b") || !strings.Contains(text.String(), "?[2J") {
 		t.Errorf("%v: %q", err, text.String())
 	}
 }

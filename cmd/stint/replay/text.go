@@ -12,8 +12,8 @@ import (
 // WriteText writes the report for people.
 func (o *Report) WriteText(to io.Writer) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "requests  %d of %d keys (%s), from %s to %s\n", o.Requests, o.Keys, strings.Join(o.Key, ":"), stamp(o.From), stamp(o.To))
-	fmt.Fprintf(&out, "log       %d lines, format %s", o.Lines, o.Format)
+	fmt.Fprintf(&out, "requests  %d of %s (%s), from %s to %s\n", o.Requests, count(o.Keys, "key"), strings.Join(o.Key, ":"), stamp(o.From), stamp(o.To))
+	fmt.Fprintf(&out, "log       %s, format %s", count(o.Lines, "line"), o.Format)
 	if o.Unread > 0 {
 		fmt.Fprintf(&out, "; %d could not be read, the first on %s", o.Unread, o.FirstUnread)
 	}
@@ -56,7 +56,7 @@ func (s *Suggestion) write(out *strings.Builder) {
 
 func (l *Outcome) write(out *strings.Builder) {
 	fmt.Fprintf(out, "\n%s\n", l.Limits)
-	fmt.Fprintf(out, "  denied  %d requests, %s; %d keys denied\n", l.Denied, percent(l.DeniedShare), l.DeniedKeys)
+	fmt.Fprintf(out, "  denied  %s, %s; %s denied\n", count(l.Denied, "request"), percent(l.DeniedShare), count(l.DeniedKeys, "key"))
 	if len(l.ByLimit) > 1 {
 		for _, b := range l.ByLimit {
 			fmt.Fprintf(out, "          %d by %s\n", b.Denied, b.Limit)
@@ -72,11 +72,30 @@ func (l *Outcome) write(out *strings.Builder) {
 	}
 	out.WriteString("  longest runs of denials\n")
 	for _, r := range l.Runs {
-		fmt.Fprintf(out, "    %-40s %d in %s from %s\n", printable(r.Key), r.Denied, r.To.Sub(r.From), stamp(r.From))
+		fmt.Fprintf(out, "    %-40s %d in %s from %s\n", printable(r.Key), r.Denied, lasted(r.To.Sub(r.From)), stamp(r.From))
 	}
 }
 
 func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05Z07:00") }
+
+// lasted is the time from the first to the last request of a run. Many logs have whole seconds only.
+func lasted(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "less than 1 s"
+	case d < time.Second:
+		return fmt.Sprintf("%.2g s", d.Seconds())
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// count is a number of things.
+func count[N int | int64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
 
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 
