@@ -133,6 +133,7 @@ var within = map[string][]string{
 	"cmd/stint/cli":             {"internal/spelling"},
 	"cmd/stint/progress":        {"persistence/disk"},
 	"cmd/stint/logqueue":        {},
+	"cmd/stint/screen":          {"internal/bytetext"},
 	"cmd/stint/settings":        {"cmd/stint/cli", "server/config"},
 	"cmd/stint/inspect":         {"cmd/stint/cli", "cmd/stint/progress", "engine", "engine/datatype", "engine/scriptcache", "persistence", "persistence/disk", "persistence/entrylog", "cluster", "cluster/fsm", "cluster/keygroups", "cluster/raftstore", "internal/bytetext"},
 	"cluster/keygroups":         {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/oncelog", "cluster/peers", "cluster/placement", "cluster/propose", "cluster/raftnode", "cluster/raftstore", "cluster/rafttransport", "cluster/remote", "cluster/router", "cluster/shared", "cluster/transport"},

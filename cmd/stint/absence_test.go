@@ -25,7 +25,7 @@ func startIn(t *testing.T, dir string) error {
 	cfg.Dir = dir
 	keys := store.New(store.Config{})
 	defer keys.Close()
-	local, err := openLocal(cfg, keys, slog.New(slog.NewTextHandler(io.Discard, nil)), nil)
+	local, err := openLocal(t.Context(), cfg, keys, slog.New(slog.NewTextHandler(io.Discard, nil)), nil)
 	if err == nil {
 		local.stop()
 	}

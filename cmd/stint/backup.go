@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -199,21 +200,35 @@ func (a *shownAnswer) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// refusedBackup is the error in a server's answer, with the remedy.
+// refusedBackup is the error of a server that does not make the backup, with what to do.
 func refusedBackup(response *http.Response) error {
 	switch {
 	case response.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("the server refuses: %s; name a file with its --admin-token by --token-file. Only a server without a token takes a user's password, by --password-file", refusal(response))
+		return unauthorized(response)
 	case response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusMethodNotAllowed:
 		return fmt.Errorf("the server answers %s: it is older than this command, or --admin names another program", response.Status)
 	}
 	return fmt.Errorf("the server refuses: %s", refusal(response))
 }
 
+// unauthorized is the error of a server that wants its token, or if it has none, a user's password.
+func unauthorized(response *http.Response) error {
+	wantsPassword := strings.Contains(response.Header.Get("WWW-Authenticate"), "password")
+	switch given := response.Request.Header.Get("Authorization") != ""; {
+	case given && wantsPassword:
+		return fmt.Errorf("the server refuses: %s; check --user and --password-file", refusal(response))
+	case given:
+		return fmt.Errorf("the server refuses: %s; check --token-file, or STINT_ADMIN_TOKEN", refusal(response))
+	case wantsPassword:
+		return errors.New("the server needs a user's password: put it into a file, and name the file with --password-file")
+	}
+	return errors.New("the server needs its --admin-token: put it into a file, and name the file with --token-file")
+}
+
 // checkBackup reads all of a file. Its error names the damage.
 func checkBackup(ctx context.Context, path string, line *progress.Line) (persistence.Report, error) {
 	dir, name := filepath.Split(path)
-	report, err := persistence.Inspect(line.Files(disk.Dir(cmp.Or(dir, "."))), name, func(persistence.Record) error { return ctx.Err() })
+	report, err := persistence.Inspect(line.Files(ctx, disk.Dir(cmp.Or(dir, "."))), name, func(persistence.Record) error { return ctx.Err() })
 	switch {
 	case err != nil:
 		return report, err

@@ -215,9 +215,9 @@ func TestBackupIsRefused(t *testing.T) {
 			t.Errorf("%v changed the older backup: %q", args, content)
 		}
 	}
-	expect(exitFailed, "send the token: Authorization: Bearer TOKEN; name a file with its --admin-token by --token-file. Only a server without a token takes a user's password, by --password-file", nil, "--admin", withToken, file)
+	expect(exitFailed, "the server needs its --admin-token: put it into a file, and name the file with --token-file", nil, "--admin", withToken, file)
 	expect(exitFailed, "the token is wrong", nil, "--admin", withToken, "--token-file", wrong, file)
-	expect(exitFailed, "send a password: Authorization: Bearer USER:PASSWORD; name a file", nil, "--admin", withPassword, file)
+	expect(exitFailed, "the server needs a user's password: put it into a file, and name the file with --password-file", nil, "--admin", withPassword, file)
 	expect(exitFailed, "the password is wrong, the user does not exist, or it is off", nil, "--admin", withPassword, "--password-file", wrong, file)
 	expect(exitFailed, "the password is wrong", nil, "--admin", withPassword, "--user", "nobody", "--password-file", "right", file)
 	expect(exitFailed, "it needs a user with +save and ~*", nil, "--admin", withPassword, "--user", "reader", "--password-file", "right", file)
@@ -233,7 +233,7 @@ func TestBackupIsRefused(t *testing.T) {
 	old()
 	expect(exitOK, "whole; ", []string{"STINT_REQUIREPASS=long and random"}, "--admin", withPassword, file)
 	old()
-	expect(exitFailed, "send a password", []string{"STINT_REQUIREPASS=#" + strings.Repeat("a", 64)}, "--admin", withPassword, file)
+	expect(exitFailed, "needs a user's password", []string{"STINT_REQUIREPASS=#" + strings.Repeat("a", 64)}, "--admin", withPassword, file)
 	expect(exitOK, "whole; ", []string{"STINT_ADMIN_TOKEN=secret", "STINT_ADMIN=" + withToken}, file)
 }
 

@@ -49,12 +49,12 @@ func openDisk(cfg *config.Config, imported *imported, log *slog.Logger) (dir *ra
 
 // join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
 // CLUSTERDOWN.
-func join(cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progress.Line) (*state, error) {
+func join(ctx context.Context, cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progress.Line) (*state, error) {
 	network, err := peerNetwork(&cfg, log)
 	if err != nil {
 		return nil, err
 	}
-	imported, err := readImport(&cfg, log, line)
+	imported, err := readImport(ctx, &cfg, log, line)
 	if err != nil {
 		return nil, err
 	}
@@ -80,13 +80,13 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		return nil, err
 	}
 	group := node.Group()
-	ctx, cancel := context.WithCancel(context.Background())
+	running, cancel := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	if imported != nil {
-		background.Go(func() { imported.into(ctx, node, cfg.Dir, log) })
+		background.Go(func() { imported.into(running, node, cfg.Dir, log) })
 	}
 	s := &state{
-		decider: group, keys: clusterKeys{keys, group}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
+		decider: group, keys: clusterKeys{keys, group}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, running},
 		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
 		replicas:           func() []upstream.Replica { return []upstream.Replica{replicaOf(group, keys)} },
 		clusterID:          func() string { return group.Cluster().ClusterID },

@@ -40,7 +40,7 @@ var flagLine = regexp.MustCompile(`(?m)^  --([a-z0-9-]+)( [A-Z][^ \n]*)? +(.*)$`
 
 // flags are the flags in the help of a command.
 func (c *command) flags() (flags []flagHelp) {
-	for _, m := range flagLine.FindAllStringSubmatch(c.help(), -1) {
+	for _, m := range flagLine.FindAllStringSubmatch(c.fullHelp(), -1) {
 		flags = append(flags, flagHelp{m[1], m[2] != "", m[3]})
 	}
 	return flags
@@ -170,7 +170,7 @@ func manualPage(all []command) string {
 	}
 	for i := range all {
 		if all[i].usage != "" {
-			fmt.Fprintf(&out, ".SH STINT %s\n.nf\n%s.fi\n", strings.ToUpper(all[i].name), strings.TrimPrefix(roff.Replace("\n"+all[i].usage), "\n"))
+			fmt.Fprintf(&out, ".SH STINT %s\n.nf\n%s.fi\n", strings.ToUpper(all[i].name), strings.TrimPrefix(roff.Replace("\n"+all[i].fullHelp()), "\n"))
 		}
 	}
 	return out.String()

@@ -76,8 +76,8 @@ func TestFlagsOfHelp(t *testing.T) {
 		if c.name == "inspect" && !slices.Equal(names, []string{"dump"}) {
 			t.Errorf("inspect has %q", names)
 		}
-		if strings.Count(c.usage, "\n  --") != len(names) {
-			t.Errorf("%s: %d flags of %d", c.name, len(names), strings.Count(c.usage, "\n  --"))
+		if strings.Count(c.fullHelp(), "\n  --") != len(names) {
+			t.Errorf("%s: %d flags of %d", c.name, len(names), strings.Count(c.fullHelp(), "\n  --"))
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (i *imported) name() string {
 }
 
 // readImport reads the state that --cluster-import names, or returns nil if it is not set.
-func readImport(cfg *config.Config, log *slog.Logger, line *progress.Line) (*imported, error) {
+func readImport(ctx context.Context, cfg *config.Config, log *slog.Logger, line *progress.Line) (*imported, error) {
 	if cfg.ClusterImport == "" {
 		return nil, nil
 	}
@@ -47,9 +47,9 @@ func readImport(cfg *config.Config, log *slog.Logger, line *progress.Line) (*imp
 	}
 	i := &imported{path: cfg.ClusterImport, store: store.New(store.Config{})}
 	if info.IsDir() {
-		err = i.readDir(log, line)
+		err = i.readDir(ctx, log, line)
 	} else {
-		err = i.readBackup(line)
+		err = i.readBackup(ctx, line)
 	}
 	line.Clear()
 	i.written = time.Unix(0, i.found.Time).UTC().Format(time.RFC3339Nano)
@@ -91,13 +91,13 @@ func (i *imported) warnOfReservations(groups int, log *slog.Logger) {
 const scanAtOnce = 1024
 
 // readDir reads the state in a server's directory.
-func (i *imported) readDir(log *slog.Logger, line *progress.Line) error {
+func (i *imported) readDir(ctx context.Context, log *slog.Logger, line *progress.Line) error {
 	unlock, err := disk.Lock(i.path) // the server of that state must have ended
 	if err != nil {
 		return fmt.Errorf("cluster-import: %w", err)
 	}
 	defer unlock()
-	i.found, err = persistence.Recover(line.Files(disk.Dir(i.path)), i.store, now().UnixNano(), false, log)
+	i.found, err = persistence.Recover(line.Files(ctx, disk.Dir(i.path)), i.store, now().UnixNano(), false, log)
 	switch {
 	case err != nil:
 		return explainDamage(i.path, err)
@@ -110,8 +110,8 @@ func (i *imported) readDir(log *slog.Logger, line *progress.Line) error {
 }
 
 // readBackup reads a file of stint backup.
-func (i *imported) readBackup(line *progress.Line) error {
-	in, err := line.Files(disk.Dir(filepath.Dir(i.path))).Open(filepath.Base(i.path))
+func (i *imported) readBackup(ctx context.Context, line *progress.Line) error {
+	in, err := line.Files(ctx, disk.Dir(filepath.Dir(i.path))).Open(filepath.Base(i.path))
 	if err != nil {
 		return cli.Errorf("cluster-import: %w", err)
 	}

@@ -29,7 +29,7 @@ func stateDir(t *testing.T) (dir string) {
 	cfg := config.Default()
 	cfg.Dir, cfg.SnapshotEvery = t.TempDir(), 0
 	kept := store.New(store.Config{Shards: 1})
-	k, err := openLocal(cfg, kept, slog.New(slog.NewTextHandler(io.Discard, nil)), nil)
+	k, err := openLocal(t.Context(), cfg, kept, slog.New(slog.NewTextHandler(io.Discard, nil)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stintdb/stint/cmd/stint/cli"
 	"github.com/stintdb/stint/cmd/stint/inspect"
+	"github.com/stintdb/stint/cmd/stint/settings"
 	"github.com/stintdb/stint/internal/signals"
 	"github.com/stintdb/stint/internal/spelling"
 	"github.com/stintdb/stint/server/config"
@@ -69,7 +70,7 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"server", "start a server (also without any command)", serverHelp(), (*process).server},
+		{"server", "start a server (also without any command)", settings.Help(), (*process).server},
 		{"inspect", "show, check and dump the files in which a server keeps its state", inspect.Usage, func(p *process, ctx context.Context, args []string) error {
 			return inspect.Run(ctx, args, p.stdout, p.stderr)
 		}},
@@ -83,6 +84,14 @@ func commands() []command {
 		{"version", "print the version", "", (*process).printVersion},
 		{"help", "explain a command", "", (*process).help},
 	}
+}
+
+// fullHelp is the help text with all flags, for completion and the manual page.
+func (c *command) fullHelp() string {
+	if c.name == "server" {
+		return settings.FullHelp()
+	}
+	return c.help()
 }
 
 // help is the help text of a command.
@@ -120,7 +129,7 @@ func (p *process) run(ctx context.Context, args []string) int {
 	return exitFailed
 }
 
-// choose splits args into a command and its own arguments. Flags without a command are the server's, except the two
+// choose splits args into a command and its own arguments. Flags without a command are the server's, except those
 // that people try first on any program.
 func choose(args []string) (command, []string, error) {
 	name := "server"
@@ -128,7 +137,7 @@ func choose(args []string) (command, []string, error) {
 	case len(args) == 0:
 	case len(args) == 1 && (args[0] == "--help" || args[0] == "-h"):
 		name, args = "help", nil
-	case len(args) == 1 && args[0] == "--version":
+	case len(args) == 1 && (args[0] == "--version" || args[0] == "-v"):
 		name, args = "version", nil
 	case !strings.HasPrefix(args[0], "-"):
 		name, args = args[0], args[1:]
@@ -145,8 +154,11 @@ func find(name string) (command, error) {
 		}
 		names = append(names, cmd.name)
 	}
-	return command{}, cli.Errorf("unknown command '%s'%s", name,
-		cli.DidYouMean(spelling.Nearest(name, names), "; 'stint help' lists the commands"))
+	nearest := spelling.Nearest(name, append(names, "bench"))
+	if nearest == "bench" {
+		return command{}, cli.Errorf("unknown command '%s'; to load a server, use redis-benchmark as docs/performance.md shows", name)
+	}
+	return command{}, cli.Errorf("unknown command '%s'%s", name, cli.DidYouMean(nearest, "; 'stint help' lists the commands"))
 }
 
 // variable is the value of an environment variable, "" if it is not set.

@@ -25,7 +25,7 @@ func play(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestHelpText(t *testing.T) {
-	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help", "inspect_help.txt": "inspect --help",
+	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help", "server_help_all.txt": "server --help-all", "inspect_help.txt": "inspect --help",
 		"health_help.txt": "health --help", "replay_help.txt": "replay --help",
 		"backup_help.txt": "backup --help", "top_help.txt": "top --help", "restore_help.txt": "restore --help"} {
 		code, got, stderr := play(t, strings.Fields(args)...)
@@ -45,7 +45,7 @@ func TestHelpText(t *testing.T) {
 			t.Errorf("%s is not testdata/%s; if it should be, run go test ./cmd/stint -run TestHelpText -update\n%s", args, file, got)
 		}
 		for line := range strings.Lines(got) {
-			if len(line) > helpWidth+len("\n") {
+			if len(line) > 80+len("\n") {
 				t.Errorf("%s: a line too wide to read: %s", args, line)
 			}
 		}
@@ -60,6 +60,8 @@ func TestSubcommands(t *testing.T) {
 	}{
 		{"version", exitOK, "stint ", ""},
 		{"--version", exitOK, "stint ", ""},
+		{"-v", exitOK, "stint ", ""},
+		{"bnech", exitUsage, "", "stint: unknown command 'bnech'; to load a server, use redis-benchmark"},
 		{"help", exitOK, "Stint is", ""},
 		{"--help", exitOK, "Stint is", ""},
 		{"help server", exitOK, "Usage: stint [server]", ""},
@@ -70,7 +72,7 @@ func TestSubcommands(t *testing.T) {
 		{"replay --sugest 1% x", exitUsage, "", "stint: unknown flag: --sugest; did you mean --suggest?\n"},
 		{"top --server localhost:6380", exitUsage, "", "stint: unknown flag: --server; did you mean --admin?\n"},
 		{"health --address localhost:6380", exitUsage, "", "stint: unknown flag: --address; did you mean --admin?\n"},
-		{"inspect nowhere", exitUsage, "", "stint: nowhere: no such file or directory\n"},
+		{"inspect nowhere", exitFailed, "", "stint: nowhere: no such file or directory\n"},
 		{"inspect testdata", exitUsage, "", "stint: testdata holds no snapshot or journal\n"},
 		{"server -h", exitOK, "Usage: stint [server]", ""},
 		{"--loops 1 --help", exitOK, "Usage: stint [server]", ""},

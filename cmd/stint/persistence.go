@@ -29,7 +29,7 @@ type localState struct {
 }
 
 // openLocal recovers the state of the data directory into the store and starts to write changes there.
-func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *progress.Line) (*localState, error) {
+func openLocal(ctx context.Context, cfg config.Config, keys *store.Store, log *slog.Logger, line *progress.Line) (*localState, error) {
 	if cfg.Dir == "" {
 		return &localState{clock: newClock(0), stop: func() {}}, nil
 	}
@@ -44,7 +44,7 @@ func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *pro
 	fs, start := disk.Dir(cfg.Dir), now()
 	defer line.Clear()
 	l := &localState{mode: persistence.Mode(cfg.Durability)}
-	if l.found, err = persistence.Recover(line.Files(fs), keys, start.UnixNano(), cfg.Repair, log); err != nil {
+	if l.found, err = persistence.Recover(line.Files(ctx, fs), keys, start.UnixNano(), cfg.Repair, log); err != nil {
 		unlock()
 		return nil, explainDamage(cfg.Dir, err)
 	}
@@ -68,11 +68,11 @@ func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *pro
 		unlock()
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	running, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		l.manager.Run(ctx)
+		l.manager.Run(running)
 	}()
 	l.stop = func() {
 		cancel()

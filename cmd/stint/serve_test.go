@@ -75,10 +75,10 @@ func serveWithBanner(t *testing.T, args ...string) (address, banner string) {
 // The first lines promise no page, and no command, that a server with a password refuses.
 func TestBanner(t *testing.T) {
 	for want, args := range map[string][]string{
-		"has a page, /metrics and /readyz\n":        {"--admin=127.0.0.1:0"},
-		"/readyz; its page needs --admin-token\n":   {"--admin=127.0.0.1:0", "--requirepass=secret"},
-		"Try: REDISCLI_AUTH=PASSWORD redis-cli -h ": {"--requirepass=secret"},
-		"Look: http://127.0.0.1:":                   {"--admin=127.0.0.1:0", "--requirepass=secret", "--admin-token=a-token-of-this-test"},
+		"has the dashboard, /metrics and /readyz\n":    {"--admin=127.0.0.1:0"},
+		"/readyz; its dashboard needs --admin-token\n": {"--admin=127.0.0.1:0", "--requirepass=secret"},
+		"Try: REDISCLI_AUTH=PASSWORD redis-cli -h ":    {"--requirepass=secret"},
+		"Look: http://127.0.0.1:":                      {"--admin=127.0.0.1:0", "--requirepass=secret", "--admin-token=a-token-of-this-test"},
 	} {
 		_, banner := serveWithBanner(t, args...)
 		if !strings.Contains(banner, want) {

@@ -30,6 +30,10 @@ import (
 // server is the command `stint server`.
 func (p *process) server(ctx context.Context, args []string) error {
 	cfg, ignored, err := settings.Read(p.program, args, p.environ, p.readFile)
+	if errors.Is(err, settings.ErrHelpAll) {
+		_, err = io.WriteString(p.stdout, settings.FullHelp())
+		return err
+	}
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -67,7 +71,12 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []se
 	if err != nil {
 		return err
 	}
-	state, err := openState(cfg, keys, stores.groups, files, operators, log, line)
+	line.OrLines(slog.NewLogLogger(log.Handler(), slog.LevelInfo).Writer())
+	state, err := openState(ctx, cfg, keys, stores.groups, files, operators, log, line)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		log.Info("stopped while the state was read; nothing on disk was changed")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -87,7 +96,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []se
 	defer stop(nil)
 	err = s.Serve(going, func(addresses []string) {
 		flush(false) // the banner comes last
-		printBanner(p.stdout, state.banner, addresses, operators, s)
+		p.printBanner(state.banner, addresses, operators, s)
 	})
 	if ctx.Err() == nil && going.Err() != nil {
 		return errors.Join(context.Cause(going), err)
@@ -163,18 +172,24 @@ func logLevel(cfg *config.Config) (level slog.Level) {
 }
 
 // printBanner prints the version, the addresses and a first command to try. Scripts wait for its last line.
-func printBanner(to io.Writer, banner string, addresses []string, operators *admin.Admin, s *server.Server) {
-	password, page := "", "has a page, /metrics and /readyz"
+func (p *process) printBanner(banner string, addresses []string, operators *admin.Admin, s *server.Server) {
+	to, password, page := p.stdout, "", "has the dashboard, /metrics and /readyz"
 	if s.NeedsPassword() {
 		password = "REDISCLI_AUTH=PASSWORD "
 		if s.Config().AdminToken == "" {
-			page = "has /metrics and /readyz; its page needs --admin-token"
+			page = "has /metrics and /readyz; its dashboard needs --admin-token"
 		}
 	}
 	fmt.Fprintf(to, "Stint %s: %s.\n", thisBuild().version, banner)
 	fmt.Fprintf(to, "Try: %s%s TB.ACQUIRE user:7 3 1/m\n", password, redisCLI(addresses[0]))
 	if operators != nil {
 		fmt.Fprintf(to, "Look: %s %s\n", operators.URL(), page)
+	}
+	if progress.IsTerminal(to) {
+		fmt.Fprintln(to, "Next: 'stint server --help' has the usual flags, 'stint help' the other commands, and Ctrl-C stops the server")
+	}
+	if cfg := s.Config(); password == "" && cfg.ProtectedMode && cfg.IsOpen() {
+		fmt.Fprintln(to, "Clients on other machines, and outside this container, are refused until there is a password: start with STINT_REQUIREPASS=PASSWORD in the environment, or with --requirepass PASSWORD")
 	}
 	fmt.Fprintf(to, "ready: accepting connections on %s\n", strings.Join(addresses, ", "))
 }

@@ -44,34 +44,13 @@ func TestTop(t *testing.T) {
 		t.Errorf("a key reaches the terminal as it is: %q", got)
 	}
 	for want, args := range map[string][]string{
-		"name a file with its --admin-token by --token-file": nil,
-		"no-such-file":               {"--token-file", "no-such-file"},
-		"the server does not answer": {"--admin", testserver.ReserveAddress(t)},
-		"'x'":                        {"x"},
+		"name the file with --token-file": nil,
+		"no-such-file":                    {"--token-file", "no-such-file"},
+		"the server does not answer":      {"--admin", testserver.ReserveAddress(t)},
+		"'x'":                             {"x"},
 	} {
 		if code, got := p(args...); code == exitOK || !strings.Contains(got, want) {
 			t.Errorf("%v: exit %d, %s", args, code, got)
 		}
-	}
-}
-
-func TestTopOfACluster(t *testing.T) {
-	v := topView{Version: "1", Ready: "no leader"}
-	v.Top.Mode = "off"
-	v.Cluster = &topCluster{NodeID: "a", Term: 7, Members: []topMember{{"a", true, true, true, 0}, {"b", true, false, false, 12}},
-		Groups: []topGroup{{1, "0-8191", "b", 3, 5, 99, []string{"b", "c"}}, {2, "8192-16383", "", 4, 0, 7, nil}}}
-	v.Problems = []struct{ Text string }{{"Node b cannot be reached"}}
-	var out strings.Builder
-	v.write(&out, "x")
-	lines := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{"(term 7)", "Problem: Node b cannot be reached", "a follower this node 0", "b leads 1 no 12", "1 b 3 5 99 0-8191 b c", "2 none 4 0 7 8192-16383", "--top-keys is off"} {
-		if !strings.Contains(lines, want) {
-			t.Errorf("it does not contain %q:\n%s", want, &out)
-		}
-	}
-	v.Cluster.Groups = nil
-	out.Reset()
-	if v.write(&out, "x"); !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "a leader this node 0") {
-		t.Errorf("without groups:\n%s", &out)
 	}
 }

@@ -40,14 +40,14 @@ type state struct {
 }
 
 // openState makes the state according to the settings.
-func openState(cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progress.Line) (*state, error) {
+func openState(ctx context.Context, cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progress.Line) (*state, error) {
 	if cfg.IsCluster() {
-		return join(cfg, keys, groups, files, operators, log, line)
+		return join(ctx, cfg, keys, groups, files, operators, log, line)
 	}
 	if err := refuseNode(cfg.Dir); err != nil {
 		return nil, err
 	}
-	local, err := openLocal(cfg, keys, log, line)
+	local, err := openLocal(ctx, cfg, keys, log, line)
 	if err != nil {
 		return nil, err
 	}

@@ -99,8 +99,10 @@ func (a *Admin) withBackupRights(next http.HandlerFunc) http.HandlerFunc {
 		case errors.Is(err, server.ErrMayNotBackUp):
 			fail(w, http.StatusForbidden, err.Error())
 		case errors.Is(err, server.ErrNoAuth):
+			w.Header().Set("WWW-Authenticate", "Bearer realm=\"password\"") // stint backup names the flag
 			fail(w, http.StatusUnauthorized, "send a password: Authorization: Bearer USER:PASSWORD")
 		case errors.Is(err, server.ErrWrongLogin):
+			w.Header().Set("WWW-Authenticate", "Bearer realm=\"password\"")
 			fail(w, http.StatusUnauthorized, err.Error())
 		default:
 			fail(w, http.StatusTooManyRequests, resp.WithoutCode(err))

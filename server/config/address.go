@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -86,6 +87,14 @@ func isHost(host string) bool {
 func isEveryInterface(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "" || ip != nil && ip.IsUnspecified()
+}
+
+// IsOpen reports whether other machines can connect to an address for clients, if the network lets them.
+func (c *Config) IsOpen() bool {
+	return slices.ContainsFunc(slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses()), func(address string) bool {
+		host, _, err := net.SplitHostPort(address)
+		return err == nil && !strings.HasPrefix(address, "unix:") && !isLoopback(host)
+	})
 }
 
 func isLoopback(host string) bool {

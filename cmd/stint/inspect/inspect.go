@@ -73,7 +73,7 @@ type inspector struct {
 func (i *inspector) path(path string) error {
 	info, err := os.Stat(path)
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return cli.Errorf("%s: %w", path, pathErr.Err)
+		return fmt.Errorf("%s: %w", path, pathErr.Err)
 	}
 	switch {
 	case !info.IsDir() && entrylog.IsFile(filepath.Base(path)):
@@ -124,7 +124,7 @@ func (i *inspector) manifest(path string) error {
 
 // file inspects one file. It skips a file that a running server removes during the inspection.
 func (i *inspector) file(dir disk.Dir, name, shown string, mayVanish bool) error {
-	report, err := persistence.Inspect(i.line.Files(dir), name, func(r persistence.Record) error {
+	report, err := persistence.Inspect(i.line.Files(i.ctx, dir), name, func(r persistence.Record) error {
 		if i.dump != nil {
 			return errors.Join(i.ctx.Err(), i.dump.record(shown, r))
 		}

@@ -2,6 +2,7 @@
 package progress
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +25,7 @@ type Line struct {
 
 const (
 	progressEvery = 200 * time.Millisecond
-	linesEvery    = 10 * time.Second
+	linesEvery    = 3 * time.Second
 	clearLine     = "\r\x1b[K"
 )
 
@@ -130,11 +131,12 @@ func (a *aboveLine) Write(p []byte) (int, error) {
 	return a.to.Write(p)
 }
 
-// Files is a directory whose files show how much of them was read.
-func (l *Line) Files(dir disk.Dir) disk.FS { return shownFiles{dir, l} }
+// Files is a directory whose files show how much of them was read. Once ctx is done, reading them fails with its error.
+func (l *Line) Files(ctx context.Context, dir disk.Dir) disk.FS { return shownFiles{dir, ctx, l} }
 
 type shownFiles struct {
 	disk.Dir
+	ctx  context.Context
 	line *Line
 }
 
@@ -151,17 +153,21 @@ func (f shownFiles) Open(name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &shownFile{File: file, line: f.line, size: info.Size()}, nil
+	return &shownFile{File: file, ctx: f.ctx, line: f.line, size: info.Size()}, nil
 }
 
 // shownFile is a file that is read from its beginning to its end.
 type shownFile struct {
 	*os.File
+	ctx        context.Context
 	line       *Line
 	read, size int64
 }
 
 func (f *shownFile) Read(p []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n, err := f.File.Read(p)
 	f.read += int64(n)
 	f.line.Show(func() string {

@@ -56,12 +56,12 @@ func TestProgressInLines(t *testing.T) {
 		l := New(&out)
 		l.OrLines(&out)
 		began := time.Now()
-		for range 25 {
+		for range 8 {
 			l.Show(func() string { return time.Since(began).String() })
 			time.Sleep(time.Second)
 		}
 		l.Clear()
-		if want := "10s\n20s\n"; out.String() != want {
+		if want := "3s\n6s\n"; out.String() != want {
 			t.Errorf("shows %q, want %q", out.String(), want)
 		}
 	})
@@ -90,7 +90,7 @@ func TestFilesShowHowMuchWasRead(t *testing.T) {
 	var out bytes.Buffer
 	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
-	if _, err := persistence.Recover(OnTerminal(&out).Files(disk.Dir(dir)), s, 0, false, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := persistence.Recover(OnTerminal(&out).Files(t.Context(), disk.Dir(dir)), s, 0, false, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.String(); !strings.HasPrefix(text, clearLine+"reading snapshot-") || !strings.HasSuffix(text, " % of 0 MB") {

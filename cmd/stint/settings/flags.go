@@ -20,8 +20,12 @@ func readFlags(args []string) ([]assignment, error) {
 			flag.NoOptDefVal = "yes"
 		}
 	}
+	helpAll := set.Bool("help-all", false, "")
 	if err := set.Parse(joinToggles(args)); err != nil {
 		return nil, explainFlag(err)
+	}
+	if *helpAll {
+		return nil, ErrHelpAll
 	}
 	if set.NArg() > 0 {
 		return nil, fmt.Errorf("the server takes flags only, got '%s'; to read a configuration file, write --config FILE", set.Arg(0))
@@ -73,7 +77,7 @@ func (v *flagValue) Set(text string) error {
 	return nil
 }
 
-const seeHelp = "; 'stint server --help' lists the flags"
+const seeHelp = "; 'stint server --help-all' lists the flags"
 
 // explainFlag rewords pflag's errors.
 func explainFlag(err error) error {

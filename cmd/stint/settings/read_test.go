@@ -194,7 +194,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{"unknown flag", []string{"--max-client", "5"}, nil, "unknown flag --max-client; did you mean --max-clients?"},
 		{"flag of Redis", []string{"--port", "7000"}, nil, "unknown flag --port; did you mean --listen?"},
-		{"strange flag", []string{"--zzz"}, nil, "unknown flag --zzz; 'stint server --help' lists the flags"},
+		{"strange flag", []string{"--zzz"}, nil, "unknown flag --zzz; 'stint server --help-all' lists the flags"},
 		{"one dash", []string{"-max-clients", "5"}, nil, "unknown flag -max-clients; did you mean --max-clients?"},
 		{"no value", []string{"--max-memory"}, nil, "--max-memory needs a value: --max-memory SIZE"},
 		{"argument", []string{"stint.toml"}, nil, "the server takes flags only, got 'stint.toml'; to read a configuration file, write --config FILE"},
