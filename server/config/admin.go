@@ -9,22 +9,22 @@ import (
 var adminSettings = []Setting{
 	{
 		Name: "admin", Group: groupOperators, Placeholder: "HOST:PORT",
-		Help:  "Address of the HTTP server for metrics, health and the admin page; empty turns it off. Other addresses than loopback require --admin-token.",
+		Help:  "Address of the HTTP server for metrics, health checks and the dashboard; empty turns it off. An address that is not loopback requires --admin-token.",
 		value: func(c *Config) Value { return &textValue{&c.Admin, addressForm} },
 	},
 	{
 		Name: "admin-token", Group: groupOperators, Placeholder: "TOKEN",
-		Help:  "Token that HTTP requests at --admin must send (Authorization: Bearer), except to /healthz, /readyz and the page without its data.",
+		Help:  "Token that HTTP requests to --admin must send (Authorization: Bearer), except for /healthz, /readyz and the dashboard without its data.",
 		value: func(c *Config) Value { return &headerSecret{secret{&c.AdminToken}} },
 	},
 	{
 		Name: "admin-tls", Group: groupOperators, Placeholder: "YES",
-		Help:  "Serve --admin over HTTPS only, with the certificate of --tls-cert. Clients need no certificate there.",
+		Help:  "Serve --admin over HTTPS only, with the certificate of --tls-cert. Clients of --admin need no certificate.",
 		value: func(c *Config) Value { return &toggle{&c.AdminTLS} },
 	},
 	{
 		Name: "health-listen", Group: groupOperators, Placeholder: "ADDRESS",
-		Help:  "Address only for HTTP health checks, in the syntax of --listen, open to all: /healthcheck, /readyz and /healthz. None is off. May be repeated.",
+		Help:  "Separate address for HTTP health checks, in the syntax of --listen, open to everybody: /healthcheck, /readyz and /healthz. None turns it off. May be repeated.",
 		value: func(c *Config) Value { return &addresses{&c.HealthListen, true} },
 	},
 	{
@@ -34,7 +34,7 @@ var adminSettings = []Setting{
 	},
 	{
 		Name: "top-keys", Group: groupOperators, Placeholder: "MODE", Mutable: true,
-		Help:  "How RL.TOP, metrics and the admin page show the keys with the most denials: plain, hashed for privacy, or off, which does not count them.",
+		Help:  "How RL.TOP, metrics and the dashboard show the keys with the most denials: plain, hashed for privacy, or off, which does not count them.",
 		value: func(c *Config) Value { return &word{&c.TopKeys, []string{"plain", "hashed", "off"}} },
 	},
 	{
@@ -44,7 +44,7 @@ var adminSettings = []Setting{
 	},
 	{
 		Name: "slowlog-log-slower-than", Group: groupOperators, Placeholder: "N", Mutable: true,
-		Help:  "Record commands that take more microseconds than this in SLOWLOG; 0 is all, -1 is none.",
+		Help:  "Record commands that take more microseconds than this in SLOWLOG; 0 records all, -1 none.",
 		value: func(c *Config) Value { return &integer{&c.SlowlogMicros, -1, 1_000_000_000} },
 	},
 	{

@@ -42,7 +42,7 @@ func checkBuffers(c *Config) error {
 // checkClientMemory checks that the buffers of clients fit into --max-memory.
 func checkClientMemory(c *Config) error {
 	if most := c.MaxMemoryBytes / maxClientShare; most > 0 && c.ClientBytes > most {
-		return conflictf("client-memory (%s) is more than a quarter of max-memory (%s), which is about the whole process: lower "+
+		return conflictf("client-memory (%s) is more than a quarter of max-memory (%s), which bounds the whole process: lower "+
 			"client-memory to %s or less, leave it out, or raise max-memory to %s", FormatSize(c.ClientBytes),
 			FormatSize(c.MaxMemoryBytes), FormatSize(most), FormatSize(c.ClientBytes*maxClientShare))
 	}

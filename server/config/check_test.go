@@ -60,7 +60,7 @@ func TestContradictions(t *testing.T) {
 		{"health on the admin port", func(c *Config) { c.HealthListen, c.Admin = []string{":1"}, "127.0.0.1:1" }, []string{"admin (127.0.0.1:1)", "health-listen"}},
 		{"Envoy on a client port", func(c *Config) { c.GRPCListen, c.RLSConfig = []string{":6379"}, "rules" }, []string{"grpc-listen or grpc-tls-listen (:6379) takes the same port as 127.0.0.1:6379"}},
 		{"Envoy on the admin port", func(c *Config) { c.GRPCListen, c.RLSConfig, c.Admin = []string{":1"}, "rules", ":1" }, []string{"admin (:1)", "grpc-listen"}},
-		{"Envoy by TLS without a certificate", func(c *Config) { c.GRPCTLSListen, c.RLSConfig = []string{":1"}, "rules" }, []string{"(:1) needs a certificate", "tls-cert and tls-key"}},
+		{"Envoy by TLS without a certificate", func(c *Config) { c.GRPCTLSListen, c.RLSConfig = []string{":1"}, "rules" }, []string{"--grpc-tls-listen (:1) needs a certificate", "--tls-cert and --tls-key"}},
 		{"HTTP on a client port", func(c *Config) { c.HTTPListen = []string{":6379"} }, []string{"http-listen or http-tls-listen (:6379) takes the same port as 127.0.0.1:6379"}},
 		{"HTTP and HTTPS on one port", func(c *Config) {
 			c.HTTPListen, c.HTTPTLSListen, c.TLSCert, c.TLSKey = []string{":1"}, []string{":1"}, "c", "k"

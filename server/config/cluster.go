@@ -28,27 +28,27 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "bootstrap-expect", Group: groupCluster, Placeholder: "N",
-		Help:  "Number of nodes that must connect to each other before they bootstrap the cluster; 0 is all of --cluster-peers. Must be the same on every node.",
+		Help:  "Number of nodes that must be connected before they form the cluster; 0 means all of --cluster-peers. Must be the same on every node.",
 		value: func(c *Config) Value { return &integer{&c.BootstrapExpect, 0, MaxPeers} },
 	},
 	{
 		Name: "cluster-advertise", Group: groupCluster, Placeholder: "HOST:PORT",
-		Help:  "Address at which other nodes reach --cluster-listen, if that is every interface or behind address translation. Default: --cluster-listen.",
+		Help:  "Address at which other nodes reach this one. Needed if --cluster-listen is every interface, or if addresses are translated on the way. Default: --cluster-listen.",
 		value: func(c *Config) Value { return &textValue{&c.ClusterAdvertise, peerForm} },
 	},
 	{
 		Name: "advertise", Group: groupCluster, Placeholder: "HOST:PORT",
-		Help:  "Address at which clients reach this node, as announced by the cluster. Default: the first HOST:PORT of --listen, with the host of --cluster-advertise if that is every interface.",
+		Help:  "Address at which clients reach this node, which the cluster announces to them. Default: the first HOST:PORT of --listen, with the host of --cluster-advertise if --listen is every interface.",
 		value: func(c *Config) Value { return &textValue{&c.Advertise, peerForm} },
 	},
 	{
 		Name: "groups", Group: groupCluster, Placeholder: "N",
-		Help:  "Number of Raft groups that divide the keys by their slots, so that several nodes lead; 1 is one leader for all keys. With 3 to 12 groups a grant takes 0.76 to 1.12 times the CPU if clients send to leaders, otherwise 1.15 to 2.8 times. Fixed when the cluster forms. Must be the same on every node.",
+		Help:  "Number of Raft groups that divide the keys by their slots, so that several nodes lead; 1 means one leader for all keys. With 3 to 12 groups a grant takes 0.76 to 1.12 times the CPU if clients send to leaders, otherwise 1.15 to 2.8 times. Cannot be changed once the cluster has formed. Must be the same on every node.",
 		value: func(c *Config) Value { return &integer{&c.Groups, 1, 64} },
 	},
 	{
 		Name: "cluster-replicas", Group: groupCluster, Placeholder: "R",
-		Help:  "With --groups: number of nodes that have each group of keys, 3 or 5; every node still answers for all keys. 0 is all nodes. Fixed when the cluster forms. Must be the same on every node.",
+		Help:  "With --groups: number of nodes that store each group of keys, 3 or 5; every node still answers requests for all keys. 0 means all nodes. Cannot be changed once the cluster has formed. Must be the same on every node.",
 		value: func(c *Config) Value { return &integer{&c.ClusterReplicas, 0, 5} },
 	},
 	{
@@ -58,32 +58,32 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "redirect", Group: groupCluster, Placeholder: "MODE",
-		Help:  "Treatment of requests on a node that is not the leader: forward sends them to the leader, moved redirects the client with MOVED.",
+		Help:  "What a node that is not the leader does with requests: forward sends them to the leader, moved redirects the client with MOVED.",
 		value: func(c *Config) Value { return &word{&c.Redirect, []string{"forward", "moved"}} },
 	},
 	{
 		Name: "decide-timeout", Group: groupCluster, Placeholder: "DURATION",
-		Help:  "Time after which an undecided request is answered CLUSTERDOWN, or UNCERTAIN if it may still be decided.",
+		Help:  "Time after which an undecided request gets the error CLUSTERDOWN, or UNCERTAIN if it may still be decided.",
 		value: func(c *Config) Value { return &period{&c.DecideTimeout, 10 * time.Millisecond, time.Minute} },
 	},
 	{
 		Name: "shutdown-grace", Group: groupCluster, Placeholder: "DURATION", Mutable: true,
-		Help:  "At shutdown, time in which a node still serves its connections. It closes each one after a reply to a limiter command, and the rest at the end. 0 is not at all.",
+		Help:  "At shutdown, how long a node still serves its connections. It closes each one after a reply to a limiter command, and the rest at the end. 0 means not at all.",
 		value: func(c *Config) Value { return &duration{&c.ShutdownGrace, time.Hour, "not at all"} },
 	},
 	{
 		Name: "cluster-heartbeat", Group: groupCluster, Placeholder: "DURATION",
-		Help:  "Time without a message from the leader after which it is replaced. Use more on slow links. Must be the same on every node.",
+		Help:  "Time without a message from the leader after which the other nodes replace it. Raise it on slow links. Must be the same on every node.",
 		value: func(c *Config) Value { return &period{&c.ClusterHeartbeat, 50 * time.Millisecond, 10 * time.Second} },
 	},
 	{
 		Name: "cluster-disk-timeout", Group: groupCluster, Placeholder: "DURATION",
-		Help:  "A leader steps down when one write to its disk takes longer.",
+		Help:  "A leader steps down if one write to its disk takes longer than this.",
 		value: func(c *Config) Value { return &period{&c.ClusterDiskTimeout, 100 * time.Millisecond, time.Minute} },
 	},
 	{
 		Name: "cluster-log", Group: groupCluster, Placeholder: "STORE",
-		Help:  "What keeps the Raft log in --dir: stint, or boltdb, which is slower. A directory stays with one of them; nodes may differ.",
+		Help:  "Storage of the Raft log in --dir: stint, or boltdb, which is slower. Cannot be changed for an existing directory, but may differ between nodes.",
 		value: func(c *Config) Value { return &word{&c.ClusterLog, []string{"stint", "boltdb"}} },
 	},
 	{
@@ -93,17 +93,17 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-ahead", Group: groupCluster, Placeholder: "DURATION", Mutable: true,
-		Help:  "For keys that clients often ask this node for, let it hold as many tokens as it expects to grant in this time, but at most an eighth of the remaining tokens at once; it grants them from memory. 0 is off.",
+		Help:  "For keys that clients often ask this node for, it holds as many tokens as it expects to grant in this time, but at most an eighth of the remaining tokens at once, and grants them from memory. 0 turns this off.",
 		value: func(c *Config) Value { return &duration{&c.ClusterAhead, 5 * time.Second, "off"} },
 	},
 	{
 		Name: "cluster-import", Group: groupCluster, Placeholder: "PATH",
-		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on only one of the nodes that form the cluster. Requests are answered with LOADING until the state is there.",
+		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on only one of the nodes that form the cluster. Until the state is there, requests get the error LOADING.",
 		value: func(c *Config) Value { return &textValue{&c.ClusterImport, pathForm} },
 	},
 	{
 		Name: "cluster-secret", Group: groupCluster, Placeholder: "SECRET",
-		Help:  "Nodes use TLS, and accept only nodes with the same secret, of 32 or more random characters. Replaces certificates.",
+		Help:  "Nodes use TLS and accept only nodes that have the same secret of 32 or more random characters. Use this instead of certificates.",
 		value: func(c *Config) Value { return &joinSecret{secret{&c.ClusterSecret}} },
 	},
 	{
@@ -213,7 +213,7 @@ func checkPeers(c *Config) error {
 	host, port, _ := net.SplitHostPort(self)
 	switch {
 	case isEveryInterface(host):
-		return conflictf("cluster-listen (%s) is every interface, which other nodes cannot dial: set cluster-advertise to an address that they can reach", self)
+		return conflictf("cluster-listen (%s) means every interface, which other nodes cannot dial: set cluster-advertise to an address that they can reach", self)
 	case port == "0":
 		return conflictf("cluster-listen (%s) needs a fixed port for other nodes: use one that is not 0", self)
 	}
@@ -227,9 +227,9 @@ func checkPeers(c *Config) error {
 	}
 	switch n, expect := len(c.ClusterPeers), c.BootstrapExpect; {
 	case expect > n:
-		return conflictf("bootstrap-expect (%d) is more than cluster-peers names (%d): the cluster would never be formed", expect, n)
+		return conflictf("bootstrap-expect (%d) is more than cluster-peers names (%d): the cluster would never form; lower it, or add nodes", expect, n)
 	case expect > 0 && expect <= n/2:
-		return conflictf("bootstrap-expect (%d) is no majority of the %d cluster-peers: two clusters could be formed; make it at least %d", expect, n, n/2+1)
+		return conflictf("bootstrap-expect (%d) is not a majority of the %d cluster-peers, so two clusters could form: make it at least %d", expect, n, n/2+1)
 	}
 	return nil
 }
@@ -247,17 +247,17 @@ func checkUnused(c *Config) error {
 	case c.SnapshotEvery != defaults.SnapshotEvery:
 		return conflictf("snapshot-every has no meaning in a cluster, where the size of the Raft log calls for snapshots: leave it out, or set cluster-log-size")
 	case c.JournalBytes != defaults.JournalBytes:
-		return conflictf("journal-size has no meaning in a cluster, which keeps a Raft log in place of a journal: set cluster-log-size instead")
+		return conflictf("journal-size has no meaning in a cluster, which keeps a Raft log instead of a journal: set cluster-log-size instead")
 	case c.Repair:
 		return conflictf("repair has no meaning in a cluster: empty the directory of a damaged node, and it gets its state from the others")
 	case c.Rewind && c.ClusterImport == "":
-		return conflictf("rewind has no meaning for a node, whose time is the cluster's: begin a cluster with a backup, by cluster-import and rewind, or leave rewind out")
+		return conflictf("rewind has no meaning for a node, whose time is the cluster's: leave rewind out, or start a new cluster from a backup, with cluster-import and rewind")
 	case c.Groups < 2 && len(c.ClusterShared) > 0:
-		return conflictf("cluster-shared (%s) has no meaning with one group, which has all keys: set groups, or leave cluster-shared out", strings.Join(c.ClusterShared, ","))
+		return conflictf("cluster-shared (%s) has no meaning with one group, because that group has all keys: set groups, or leave cluster-shared out", strings.Join(c.ClusterShared, ","))
 	case c.Groups < 2 && c.ClusterReplicas > 0:
 		return conflictf("cluster-replicas (%d) has no meaning with one group, which is on every node: set groups, or leave cluster-replicas out", c.ClusterReplicas)
 	case c.ClusterReplicas == 1 || c.ClusterReplicas%2 == 0 && c.ClusterReplicas > 0:
-		return conflictf("cluster-replicas (%d) must be 3 or 5: %[1]d replicas survive the loss of no more nodes than one fewer; or 0 for all nodes", c.ClusterReplicas)
+		return conflictf("cluster-replicas (%d) must be 3 or 5, or 0 for all nodes: %[1]d replicas survive no more failures than one replica fewer", c.ClusterReplicas)
 	case c.ClusterReplicas > formingNodes(c):
 		return conflictf("cluster-replicas (%d) is more than the nodes that form the cluster (%d): name more in cluster-peers and raise bootstrap-expect, or lower it", c.ClusterReplicas, formingNodes(c))
 	case c.ClusterImport != "" && c.ClusterImport == c.Dir:
@@ -278,7 +278,7 @@ func checkPeerTLS(c *Config) error {
 	}
 	switch {
 	case c.ClusterSecret != "" && given > 0:
-		return conflictf("cluster-secret and cluster-tls-cert, cluster-tls-key or cluster-tls-ca both say how nodes know each other: leave one of them out")
+		return conflictf("cluster-secret and cluster-tls-cert, cluster-tls-key or cluster-tls-ca both say how nodes authenticate each other: leave one of them out")
 	case c.ClusterSecret != "" && c.ClusterInsecure:
 		return conflictf("cluster-insecure is for nodes without TLS, but cluster-secret gives them TLS: leave one of them out")
 	case c.ClusterSecret != "":
@@ -294,8 +294,8 @@ func checkPeerTLS(c *Config) error {
 	}
 	for _, a := range []string{c.ClusterListen, c.PeerAddress()} {
 		if host, _, _ := net.SplitHostPort(a); !isLoopback(host) {
-			return conflictf("other machines can reach %s, so nodes must know each other: give all of them the same cluster-secret, or certificates by cluster-tls-cert, cluster-tls-key and cluster-tls-ca, "+
-				"or say cluster-insecure if only nodes can reach that address", a)
+			return conflictf("other machines can reach %s, so nodes must authenticate each other: give all of them the same cluster-secret, or certificates by cluster-tls-cert, cluster-tls-key and cluster-tls-ca, "+
+				"or set cluster-insecure if only nodes can reach that address", a)
 		}
 	}
 	return nil

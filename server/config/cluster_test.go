@@ -30,7 +30,7 @@ func TestClusterContradictions(t *testing.T) {
 		{"every interface", func(c *Config) { c.ClusterListen = ":7379" }, []string{"every interface", "cluster-advertise"}},
 		{"any port", func(c *Config) { c.ClusterListen = "127.0.0.1:0" }, []string{"not 0"}},
 		{"expects too many", func(c *Config) { c.BootstrapExpect = 4 }, []string{"bootstrap-expect (4)", "(3)"}},
-		{"expects too few", func(c *Config) { c.BootstrapExpect = 1 }, []string{"no majority", "at least 2"}},
+		{"expects too few", func(c *Config) { c.BootstrapExpect = 1 }, []string{"not a majority", "at least 2"}},
 		{"port of clients", func(c *Config) { c.Listen = []string{"127.0.0.1:7379"} }, []string{"cluster-listen (127.0.0.1:7379) takes the same port as 127.0.0.1:7379"}},
 		{"port of HTTP", func(c *Config) { c.HTTPListen = []string{":7379"} }, []string{"cluster-listen (127.0.0.1:7379) takes the same port as :7379"}},
 		{"port of operators", func(c *Config) { c.Admin = ":7379" }, []string{"takes the same port as cluster-listen"}},

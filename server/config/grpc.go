@@ -6,7 +6,7 @@ import "slices"
 var grpcSettings = []Setting{
 	{
 		Name: "grpc-listen", Group: groupGRPC, Placeholder: "ADDRESS",
-		Help:  "Address for Envoy's rate limit service (gRPC), in the syntax of --listen; none is off. May be repeated.",
+		Help:  "Address for Envoy's rate limit service (gRPC), in the syntax of --listen; none turns it off. May be repeated.",
 		value: func(c *Config) Value { return &addresses{&c.GRPCListen, true} },
 	},
 	{
@@ -16,12 +16,12 @@ var grpcSettings = []Setting{
 	},
 	{
 		Name: "rls-config", Group: groupGRPC, Placeholder: "PATH",
-		Help:  "Directory with the rules for --grpc-listen, files NAME.yaml in the format of envoyproxy/ratelimit. Changed files are read again.",
+		Help:  "Directory with the rules for --grpc-listen: files NAME.yaml in the format of envoyproxy/ratelimit. Changed files are read again.",
 		value: func(c *Config) Value { return &textValue{&c.RLSConfig, pathForm} },
 	},
 	{
 		Name: "rls-headers", Group: groupGRPC, Placeholder: "YES",
-		Help:  "Let Envoy add the fields of --ratelimit-fields to responses, and Retry-After to denials.",
+		Help:  "Make Envoy add the headers of --ratelimit-fields to responses, and Retry-After to denials.",
 		value: func(c *Config) Value { return &toggle{&c.RLSHeaders} },
 	},
 }

@@ -11,7 +11,7 @@ import (
 var httpSettings = []Setting{
 	{
 		Name: "http-listen", Group: groupHTTP, Placeholder: "ADDRESS",
-		Help:  "Address for HTTP requests, in the syntax of --listen; none is off. May be repeated.",
+		Help:  "Address for HTTP requests, in the syntax of --listen; none turns HTTP off. May be repeated.",
 		value: func(c *Config) Value { return &addresses{&c.HTTPListen, true} },
 	},
 	{
@@ -21,19 +21,19 @@ var httpSettings = []Setting{
 	},
 	{
 		Name: "http-hosts", Group: groupHTTP, Placeholder: "NAME",
-		Help:  "Names that requests without a password may have as the Host, in addition to addresses and localhost, separated by commas.",
+		Help:  "Names, separated by commas, that requests without a password may have as Host. Addresses and localhost are always allowed.",
 		value: func(c *Config) Value { return &listValue{&c.HTTPHosts, namesForm("stint.internal"), maxPatterns} },
 	},
 	{
 		Name: "http-origins", Group: groupHTTP, Placeholder: "ORIGIN",
-		Help: "Web sites whose pages may send requests, such as https://app.example.com, separated by commas. Requests from others are refused unless they have a password.",
+		Help: "Web sites whose pages may send requests, such as https://app.example.com, separated by commas. Requests from other sites are refused unless they have a password.",
 		value: func(c *Config) Value {
 			return &listValue{&c.HTTPOrigins, namesForm("https://app.example.com"), maxPatterns}
 		},
 	},
 	{
 		Name: "ratelimit-fields", Group: groupHTTP, Placeholder: "STYLES",
-		Help:  "Response fields that say what is left of a limit. By default draft-10 over HTTP, and draft-6 to Envoy with --rls-headers.",
+		Help:  "Style of the response headers that say what is left of a limit. By default draft-10 over HTTP, and draft-6 for Envoy with --rls-headers.",
 		value: func(c *Config) Value { return &textValue{&c.RateLimitFields, fieldsForm} },
 	},
 }

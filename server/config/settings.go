@@ -9,7 +9,7 @@ import (
 var serverSettings = []Setting{
 	{
 		Name: "listen", Group: groupNetwork, Placeholder: "ADDRESS",
-		Help:  "Address for clients: HOST:PORT or unix:/path. An empty HOST is every interface. May be repeated; in an environment variable, separate addresses by commas.",
+		Help:  "Address for clients: HOST:PORT or unix:/path. An empty HOST means every interface. May be repeated; in an environment variable, separate addresses by commas.",
 		value: func(c *Config) Value { return &addresses{&c.Listen, false} },
 	},
 	{
@@ -19,7 +19,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "tls-cert", Redis: "tls-cert-file", Group: groupNetwork, Placeholder: "FILE",
-		Help:  "Certificate for --tls-listen, --http-tls-listen, --grpc-tls-listen and --admin-tls, in PEM, followed by its intermediate certificates. A change of the file is noticed within 10s, and at once by SIGHUP.",
+		Help:  "Certificate for --tls-listen, --http-tls-listen, --grpc-tls-listen and --admin-tls, in PEM, followed by its intermediate certificates. Stint notices a changed file within 10s, or at once after SIGHUP.",
 		value: func(c *Config) Value { return &textValue{&c.TLSCert, pathForm} },
 	},
 	{
@@ -34,7 +34,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "loops", Group: groupNetwork, Placeholder: "N",
-		Help:  "Event loops that serve connections; 0 is one less than the number of cores, but at least one.",
+		Help:  "Number of event loops that serve connections; 0 means one less than the number of cores, but at least one.",
 		value: func(c *Config) Value { return &integer{&c.Loops, 0, 1024} },
 	},
 	{
@@ -49,7 +49,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "durability", Group: groupState, Placeholder: "MODE",
-		Help:  "With --dir: interval flushes within 10ms and syncs within a second, always syncs before each reply, snapshot writes snapshots only.",
+		Help:  "With --dir: interval flushes changes within 10ms and syncs within a second, always syncs before each reply, snapshot only writes snapshots.",
 		value: func(c *Config) Value { return &word{&c.Durability, []string{"interval", "always", "snapshot"}} },
 	},
 	{
@@ -74,34 +74,34 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "databases", Group: groupState, Placeholder: "N",
-		Help:  "Number of databases, from 0 on, each with keys of its own. A cluster has one. Policies, and limits over HTTP and gRPC, are in database 0.",
+		Help:  "Number of databases, numbered from 0, each with its own keys. A cluster has one. Policies, and limits over HTTP and gRPC, are in database 0.",
 		value: func(c *Config) Value { return &integer{&c.Databases, 1, database.Most} },
 	},
 	{
 		Name: "max-memory", Redis: "maxmemory", Group: groupState, Placeholder: "SIZE", Mutable: true,
-		Help: "Maximum resident memory of the whole server; 0 is three quarters of the memory of the machine, container or service.",
+		Help: "Maximum resident memory of the whole server; 0 means three quarters of the memory of the machine, container or service.",
 		value: func(c *Config) Value {
 			return &size[int64]{&c.MaxMemoryBytes, 64 << 20, 1 << 44, "three quarters of what there is"}
 		},
 	},
 	{
 		Name: "when-full", Group: groupState, Placeholder: "RULE", Mutable: true,
-		Help:  "Treatment of new keys when memory is full: deny-new rejects them (OOM), allow-new grants them without a limit, overflow lets all new keys of one prefix share one limiter.",
+		Help:  "What happens to new keys when memory is full: deny-new rejects them (OOM), allow-new grants their requests without a limit, overflow makes all new keys with one prefix share one limiter.",
 		value: func(c *Config) Value { return &word{&c.WhenFull, []string{"deny-new", "allow-new", "overflow"}} },
 	},
 	{
 		Name: "prefix-delimiters", Group: groupState, Placeholder: "CHARS", Mutable: true,
-		Help:  "A key's prefix, for overflow, ends with the first of these characters.",
+		Help:  "For overflow, a key's prefix ends with the first of these characters.",
 		value: func(c *Config) Value { return &textValue{&c.PrefixDelimiters, delimitersForm} },
 	},
 	{
 		Name: "prefix-quotas", Group: groupState, Placeholder: "PREFIX=N", Mutable: true,
-		Help:  "Maximum number of keys that begin with PREFIX; --when-full applies to further new keys. May be repeated.",
+		Help:  "Maximum number of keys that begin with PREFIX; more new keys are treated as --when-full says. May be repeated.",
 		value: func(c *Config) Value { return &quotas{&c.PrefixQuotas} },
 	},
 	{
 		Name: "requirepass", Group: groupSecurity, Placeholder: "PASSWORD", Mutable: true,
-		Help:  "Password of the user default, or # and its SHA-256 in hexadecimal digits. Only the hash is kept and shown. Without a password and without --acl-file, every client may do everything.",
+		Help:  "Password of the user default, or # and its SHA-256 in hexadecimal digits. The server keeps and shows only the hash. Without a password and without --acl-file, every client may do everything.",
 		value: func(c *Config) Value { return &secret{&c.RequirePass} },
 	},
 	{
@@ -121,12 +121,12 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "auth-timeout", Group: groupSecurity, Placeholder: "DURATION", Mutable: true,
-		Help:  "Time in which a connection must authenticate, TLS handshake included.",
+		Help:  "Time within which a connection must authenticate, including the TLS handshake.",
 		value: func(c *Config) Value { return &duration{&c.AuthTimeout, time.Hour, ""} },
 	},
 	{
 		Name: "failed-logins", Group: groupSecurity, Placeholder: "N", Mutable: true,
-		Help:  "Failed logins allowed per address and minute; further attempts are delayed to that rate.",
+		Help:  "Failed logins allowed per address and minute; further attempts are slowed down to that rate.",
 		value: func(c *Config) Value { return &integer{&c.FailedLogins, 1, 1_000_000} },
 	},
 	{
@@ -151,12 +151,12 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "max-unauthenticated", Group: groupClients, Placeholder: "N", Mutable: true,
-		Help:  "Maximum number of unauthenticated connections; each further one closes the oldest of them.",
+		Help:  "Maximum number of unauthenticated connections; one more closes the oldest of them.",
 		value: func(c *Config) Value { return &integer{&c.MaxStrangers, 1, 1_000_000} },
 	},
 	{
 		Name: "client-memory", Redis: "maxmemory-clients", Group: groupClients, Placeholder: "SIZE", Mutable: true,
-		Help: "Maximum total size of the buffers of all connections; above it, connections that use more than their share are closed. 0 is a sixteenth of --max-memory, at least 8mb and at most 128mb.",
+		Help: "Maximum total size of the buffers of all connections; above it, connections that use more than their share are closed. 0 means a sixteenth of --max-memory, but at least 8mb and at most 128mb.",
 		value: func(c *Config) Value {
 			return &size[int64]{&c.ClientBytes, 1 << 20, 1 << 40, "a sixteenth of --max-memory"}
 		},
@@ -173,12 +173,12 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "idle-timeout", Redis: "timeout", Group: groupClients, Placeholder: "DURATION", Mutable: true,
-		Help:  "Close a connection that has been idle for this time; 0 is never.",
+		Help:  "Close a connection that has been idle for this time; 0 means never.",
 		value: func(c *Config) Value { return &duration{&c.IdleTimeout, 365 * 24 * time.Hour, "never"} },
 	},
 	{
 		Name: "shutdown-timeout", Group: groupClients, Placeholder: "DURATION", Mutable: true,
-		Help:  "At shutdown, time for connections to receive their pending replies; 0 is not at all.",
+		Help:  "At shutdown, how long to wait until connections have received their replies; 0 means not at all.",
 		value: func(c *Config) Value { return &duration{&c.ShutdownTimeout, time.Hour, "not at all"} },
 	},
 	{

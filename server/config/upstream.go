@@ -11,37 +11,37 @@ import (
 var upstreamSettings = []Setting{
 	{
 		Name: "upstream", Group: groupUpstream, Placeholder: "ADDRESSES",
-		Help:  "HOST:PORT of the nodes of another cluster, or of a server, separated by commas: the home of the limits of --upstream-keys, which lends their tokens to this server. Must be the same on every node.",
+		Help:  "Home cluster of the limits of --upstream-keys, which lends their tokens to this server: HOST:PORT of its nodes, or of a single server, separated by commas. Must be the same on every node.",
 		value: func(c *Config) Value { return &listValue{&c.Upstream, peersForm, MaxPeers} },
 	},
 	{
 		Name: "upstream-keys", Group: groupUpstream, Placeholder: "PATTERNS",
-		Help:  "Patterns in the syntax of KEYS, separated by commas: the keys whose limits have their home at --upstream. Must be the same on every node.",
+		Help:  "Patterns in the syntax of KEYS, separated by commas: the keys whose limits are decided by the home cluster. Must be the same on every node.",
 		value: func(c *Config) Value { return &listValue{&c.UpstreamKeys, patternsForm, maxPatterns} },
 	},
 	{
 		Name: "upstream-user", Group: groupUpstream, Placeholder: "NAME",
-		Help:  "User that this server logs in as at home. By default, the user default, with a password if --upstream-password-file names one.",
+		Help:  "User as which this server logs in to the home cluster. By default, the user default, with a password if --upstream-password-file names one.",
 		value: func(c *Config) Value { return &textValue{&c.UpstreamUser, nodeNameForm} },
 	},
 	{
 		Name: "upstream-password-file", Group: groupUpstream, Placeholder: "FILE",
-		Help:  "File with the password for home, in its first line.",
+		Help:  "File with the password for the home cluster in its first line.",
 		value: func(c *Config) Value { return &textValue{&c.UpstreamPasswordFile, pathForm} },
 	},
 	{
 		Name: "upstream-tls", Group: groupUpstream, Placeholder: "YES",
-		Help:  "Connect to home by TLS.",
+		Help:  "Connect to the home cluster by TLS.",
 		value: func(c *Config) Value { return &toggle{&c.UpstreamTLS} },
 	},
 	{
 		Name: "upstream-tls-ca", Group: groupUpstream, Placeholder: "FILE",
-		Help:  "With --upstream-tls: CA certificates that sign home's certificate, in PEM. A changed file applies to new connections. Default: the CAs of the system.",
+		Help:  "With --upstream-tls: CA certificates that sign the home cluster's certificate, in PEM. A changed file applies to new connections. Default: the system's CAs.",
 		value: func(c *Config) Value { return &textValue{&c.UpstreamTLSCA, pathForm} },
 	},
 	{
 		Name: "upstream-timeout", Group: groupUpstream, Placeholder: "DURATION",
-		Help:  "Time after which a request that needs home is answered UPSTREAM, or UNCERTAIN if home may have granted it.",
+		Help:  "Time after which a request that needs the home cluster gets the error UPSTREAM, or UNCERTAIN if it may have been granted there.",
 		value: func(c *Config) Value { return &period{&c.UpstreamTimeout, 10 * time.Millisecond, time.Minute} },
 	},
 }

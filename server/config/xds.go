@@ -4,22 +4,22 @@ package config
 var xdsSettings = []Setting{
 	{
 		Name: "rls-xds", Group: groupGRPC, Placeholder: "HOST:PORT",
-		Help:  "Control plane that pushes the rules for --grpc-listen by xDS (ADS, state of the world), in place of --rls-config. With --dir, the last valid rules are kept for the next start.",
+		Help:  "Control plane that pushes the rules for --grpc-listen by xDS (ADS, state of the world), instead of --rls-config. With --dir, the last valid rules are kept for the next start.",
 		value: func(c *Config) Value { return &textValue{&c.RLSXDS, controlForm} },
 	},
 	{
 		Name: "rls-xds-node", Group: groupGRPC, Placeholder: "NAME",
-		Help:  "Node id that the control plane of --rls-xds knows this server by.",
+		Help:  "Node id by which the control plane of --rls-xds knows this server.",
 		value: func(c *Config) Value { return &textValue{&c.RLSXDSNode, nodeNameForm} },
 	},
 	{
 		Name: "rls-xds-wait", Group: groupGRPC, Placeholder: "YES",
-		Help:  "Become ready only when there are rules of --rls-xds, pushed or kept. Otherwise requests are granted until then.",
+		Help:  "Become ready only once there are rules of --rls-xds, either pushed or saved. If it is no, the server is ready at once and grants requests until rules arrive.",
 		value: func(c *Config) Value { return &toggle{&c.RLSXDSWait} },
 	},
 	{
 		Name: "rls-xds-tls", Group: groupGRPC, Placeholder: "YES",
-		Help:  "Connect to --rls-xds by TLS. Changed files are used for the next connection.",
+		Help:  "Connect to --rls-xds by TLS. Changed certificate files are used for the next connection.",
 		value: func(c *Config) Value { return &toggle{&c.RLSXDSTLS} },
 	},
 	{
@@ -34,7 +34,7 @@ var xdsSettings = []Setting{
 	},
 	{
 		Name: "rls-xds-tls-ca", Group: groupGRPC, Placeholder: "FILE",
-		Help:  "CA certificates that sign the certificate of --rls-xds, in PEM. Default: the CAs of the system.",
+		Help:  "CA certificates that sign the certificate of --rls-xds, in PEM. Default: the system's CAs.",
 		value: func(c *Config) Value { return &textValue{&c.RLSXDSTLSCA, pathForm} },
 	},
 	{

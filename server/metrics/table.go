@@ -32,7 +32,7 @@ var serverRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return r.Uptime.Seconds() }),
 }, {
 	Name: "stint_clock_ahead_seconds", Kind: Gauge,
-	Help:   "How far the time of decisions, which in a cluster is the cluster's time, is ahead of the machine's clock. If it is more than some seconds, that clock is or was wrong.",
+	Help:   "How far the time of decisions, in a cluster the cluster's time, is ahead of the machine's clock. If it is more than a few seconds, that clock is wrong or was wrong once.",
 	values: one(func(r *Snapshot) float64 { return r.Ahead.Seconds() }),
 }, {
 	Name: "stint_ready", Kind: Gauge, Help: "1 if the server is ready: recovered, not shutting down and, in a cluster, with a leader.",
@@ -50,7 +50,7 @@ var serverRows = []Row{{
 
 var decisionRows = []Row{{
 	Name: "stint_decisions_total", Kind: Counter, Labels: []string{"command", "outcome"}, Bound: boundCommands + ", times granted, denied and error",
-	Help: "Commands for tokens that were granted, denied, or answered with an error, such as a wrong argument. A PEEK is counted only if its answer is an error.",
+	Help: "Commands for tokens by their outcome: granted, denied, or an error such as a wrong argument. A PEEK counts only if it gets an error.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
 			if c := &r.Commands[i]; c.Decides {
@@ -132,7 +132,7 @@ var connectionRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return float64(r.SlowReaders) }),
 }, {
 	Name: "stint_refusals_total", Kind: Counter, Labels: []string{"reason"}, Bound: "the reasons there are, named as in INFO stats",
-	Help: "Rejections by authentication, permissions or per-client limits, by reason.",
+	Help: "Connections, commands and logins rejected by authentication, permissions or limits of clients, by reason.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for _, refusal := range r.Rejections {
 			emit(float64(refusal.Count), refusal.Reason)
@@ -166,7 +166,7 @@ var keyRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_lent_keys", Kind: Gauge, Help: "Keys with tokens set aside for holders (RL.LEND), including keys whose loans have ended but that have not been removed yet.",
+	Name: "stint_lent_keys", Kind: Gauge, Help: "Keys with tokens lent to holders (RL.LEND), including keys whose loans have ended but that have not been removed yet.",
 	values: one(func(r *Snapshot) float64 { return float64(r.LentKeys) }),
 }, {
 	Name: "stint_keys_bytes", Kind: Gauge, Help: "Memory used by keys.",
@@ -182,7 +182,7 @@ var keyRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return float64(r.MaxMemory) }),
 }, {
 	Name: "stint_forced_decisions_total", Kind: Counter, Labels: []string{"mode"}, Bound: "refused, allowed, shared, shared_denied",
-	Help: "Decisions on new keys when memory was full, by their treatment under --when-full; shared_denied is the part of shared that was denied. In a cluster, each node counts the decisions that it applied from the log, and the leader also the denials that it answered without the log. No key is ever evicted.",
+	Help: "Decisions on new keys while memory was full, by what --when-full did; shared_denied is the part of shared that was denied. In a cluster, each node counts the decisions that it applied from the log, and the leader also the denials that it answered without the log. Stint evicts no keys.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		emit(float64(r.Forced.Denied), "refused")
 		emit(float64(r.Forced.Allowed), "allowed")

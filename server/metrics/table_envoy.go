@@ -43,22 +43,22 @@ var envoyRows = []Row{{
 	Name: "stint_envoy_rules_connected", Kind: Gauge, When: withXDS, Help: "1 while there is a connection to the control plane, else 0.",
 	values: fromControl(func(c *ControlPlane) float64 { return zeroOrOne(c.Connected) }),
 }, {
-	Name: "stint_envoy_rules_age_seconds", Kind: Gauge, When: withXDS, Help: "Time since the rules in use were pushed, also before a restart.",
+	Name: "stint_envoy_rules_age_seconds", Kind: Gauge, When: withXDS, Help: "Time since the rules in use were pushed, even if that was before a restart.",
 	values: fromControl(func(c *ControlPlane) float64 { return c.Age.Seconds() }),
 }, {
-	Name: "stint_envoy_quota_streams", Kind: Gauge, When: withEnvoy, Help: "Streams of Envoy's rate limit quota service.",
+	Name: "stint_envoy_quota_streams", Kind: Gauge, When: withEnvoy, Help: "Open streams of Envoy's rate limit quota service.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Streams) }),
 }, {
 	Name: "stint_envoy_quota_buckets", Kind: Gauge, When: withEnvoy, Help: "Buckets with a limit on these streams.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Buckets) }),
 }, {
-	Name: "stint_envoy_quota_reports_total", Kind: Counter, When: withEnvoy, Help: "Reports of these streams.",
+	Name: "stint_envoy_quota_reports_total", Kind: Counter, When: withEnvoy, Help: "Reports received on these streams.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Reports) }),
 }, {
 	Name: "stint_envoy_quota_changes_total", Kind: Counter, When: withEnvoy, Help: "Assignments that changed the tokens or the rate. Each takes tokens of the limit.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Changes) }),
 }, {
-	Name: "stint_envoy_quota_orphaned_total", Kind: Counter, When: withEnvoy, Help: "Buckets of streams that ended. Their tokens count as spent when their time to live is over.",
+	Name: "stint_envoy_quota_orphaned_total", Kind: Counter, When: withEnvoy, Help: "Buckets whose stream has ended. Their tokens count as spent once their time to live is over.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Orphaned) }),
 }, {
 	Name: "stint_envoy_quota_abandoned_total", Kind: Counter, When: withEnvoy, Help: "Buckets that Envoy had to forget, because a stream or this node had too many, or because an id was too long.",

@@ -45,13 +45,13 @@ var groupRows = []Row{{
 	Help:   "The same as stint_raft_log_bytes, for the group.",
 	values: groups(func(_ *clusterstatus.Status, g *clusterstatus.Group) float64 { return float64(g.LogBytes) }),
 }, {
-	Name: "stint_shared_requests_total", Kind: Counter, When: inCluster, Help: "Requests of clients of this node that asked a limit of another group: see --cluster-shared.",
+	Name: "stint_shared_requests_total", Kind: Counter, When: inCluster, Help: "Requests to this node that asked for tokens of a limit in another group: see --cluster-shared.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Requests) }),
 }, {
-	Name: "stint_shared_short_total", Kind: Counter, When: inCluster, Help: "Times that such a request found too few tokens in its group, and waited for a loan.",
+	Name: "stint_shared_short_total", Kind: Counter, When: inCluster, Help: "Times that such a request found too few tokens in its own group and waited for a loan.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Short) }),
 }, {
-	Name: "stint_shared_denied_total", Kind: Counter, When: inCluster, Help: "Such requests that were denied because the limit's own group had no more tokens.",
+	Name: "stint_shared_denied_total", Kind: Counter, When: inCluster, Help: "Requests for a limit of another group that were denied because that group had no tokens left.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Denied) }),
 }, {
 	Name: "stint_shared_lent_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens lent between groups at the request of this node.",
