@@ -77,7 +77,7 @@ func (c Class) check() error {
 	seen := map[string]bool{c.Key: true}
 	for _, node := range c.Under {
 		if seen[node.Key] {
-			return fmt.Errorf("%w: HT.ACQUIRE: %q stands twice on the way from the class to the root", ErrInvalid, node.Key)
+			return fmt.Errorf("%w: HT.ACQUIRE: %q is named twice between the class and the root", ErrInvalid, node.Key)
 		}
 		seen[node.Key] = true
 		if node.hasCost || node.keep != "" {

@@ -21,9 +21,9 @@ var (
 	errManyKeys      = KeyErrors.Add("ERR KEYS found more than %d keys, or more than %d bytes: use SCAN", "")
 	ErrTooCostly     = KeyErrors.Add("ERR the keys hold too much state for one command: use fewer keys", "")
 	ErrExecTooCostly = KeyErrors.Add("ERR the transaction would take too long: nothing was executed, split it",
-		"`EXEC` with hundreds of commands on such limits, with many commands that read all keys, or with more than four scripts that did not run before or take long.")
+		"`EXEC` with hundreds of commands on limits with much state, with many commands that read all keys, or with more than four scripts that are new or take long.")
 	errListTooLong = KeyErrors.Add("ERR the holders, members or grants listed in one transaction take more than %d bytes: ask for fewer keys at once",
-		"`CC.HOLDERS` or `SL.LOG` between `MULTI` and `EXEC`, more often than one reply may hold.")
+		"The transaction calls `CC.HOLDERS` or `SL.LOG` so often that the lists do not fit into one reply.")
 	ErrPattern = KeyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]", "")
 )
 
@@ -45,7 +45,7 @@ var (
 	ErrWatchesTooMuch = TransactionErrors.Add("ERR a connection watches at most %d keys, and as many bytes as --query-buffer-size has",
 		"The next `EXEC` replies null, as if a key had changed. Watch fewer keys.")
 	ErrExecTooBig = TransactionErrors.Add("ERR the commands were carried out, but their replies are more than --output-buffer-size",
-		"Replaces the replies of an `EXEC`. Split the transaction, or raise `--output-buffer-size`.")
+		"This error replaces the replies of an `EXEC`. Split the transaction, or raise `--output-buffer-size`.")
 )
 
 // ErrDataType is the error of a command on data whose key holds another kind of data, or a limiter.
@@ -53,5 +53,5 @@ var ErrDataType = DataErrors.Add("WRONGTYPE Operation against a key holding the 
 	"The key holds another kind of data, or a limiter. Give each its own keys, or `DEL` the key first.")
 
 // ErrManyWaits is the error of a wait for several keys, when all clients together already wait for many.
-var ErrManyWaits = DataErrors.Add("ERR all clients together wait for %d keys, so a command can wait for one key only",
+var ErrManyWaits = DataErrors.Add("ERR all clients together already wait for %d keys, the maximum: wait for one key at a time",
 	"A key counts for every client that waits for it. Wait for fewer keys at a time, or for a shorter time.")

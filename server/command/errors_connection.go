@@ -19,19 +19,19 @@ var (
 	ErrWrongPass = ConnectionErrors.Add("WRONGPASS invalid username-password pair or user is disabled.",
 		"The password is wrong, the user does not exist, or it is `off`. The server does not reveal which.")
 	ErrTooManyLogins = ConnectionErrors.Add("ERR too many failed logins from this address, try again in %d s",
-		"The attempt's turn did not come within 10 seconds; the password was not checked: [security.md](security.md#guessing).")
+		"So many logins from this address have failed that attempts wait in line, and this one waited for 10 seconds. The password was not checked: [security.md](security.md#guessing).")
 	ErrNoSuchClient    = ConnectionErrors.Add("ERR No such client", "")
 	ErrTooManyMonitors = ConnectionErrors.Add("ERR too many connections in MONITOR, at most 10",
 		"Close another monitor: `CLIENT LIST` shows them with the flag `O`.")
 	ErrSubscribed = ConnectionErrors.Add("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
-		"The connection is subscribed to channels. Use another one, or RESP3. Stint has none of these commands with P or S in front.")
+		"The connection is subscribed to channels. Use another connection, or RESP3. Stint does not have the variants that begin with P or S.")
 	ErrNeedsConnection = ConnectionErrors.Add("ERR '%s' is about a connection: it needs one in the Redis protocol",
 		"The request came over HTTP, where connections have no state. Log in with `Authorization`, and use the Redis port for messages and `MONITOR`.")
 	ErrNoCommand = ConnectionErrors.Add("ERR empty command", "")
 	ErrRequest   = ConnectionErrors.Add("ERR cannot read the request: %s",
 		"The body of a request over HTTP is not in [Upstash's dialect](http.md#upstashs-rest-dialect).")
 	ErrUnblocked = ConnectionErrors.Add("UNBLOCKED client unblocked via CLIENT UNBLOCK",
-		"An operator ended the wait.")
+		"Somebody ended the wait with `CLIENT UNBLOCK`.")
 	ErrNoRedirect   = ConnectionErrors.Add("ERR The client ID you want redirect to does not exist", "")
 	ErrManyPrefixes = ConnectionErrors.Add("ERR a client tracks at most %d prefixes of at most %d bytes, and all clients together %d, of which one key begins with %d at most",
 		"Use fewer and shorter prefixes.")
@@ -46,16 +46,16 @@ var (
 	ErrNoChannelAccess = UserErrors.Add("NOPERM No permissions to access a channel",
 		"A channel is outside the user's patterns: `ACL SETUSER name &pattern`. `ACL LOG` has the channel.")
 	ErrRateLimited = UserErrors.Add("LIMITED user %s makes more than %d requests a second; try again in %d ms",
-		"The user's `max-rate`. Nothing was carried out.")
+		"The user's `max-rate`. Nothing was executed.")
 	ErrACLRule = UserErrors.Add("ERR Error in ACL SETUSER modifier '%s': %w",
-		"An invalid rule; the rest is the reason. The user is unchanged. `max-keys` needs key patterns by which keys can be counted.")
+		"The rule is invalid, for the reason that follows. The user is unchanged. `max-keys` needs key patterns by which keys can be counted.")
 	ErrUsername     = UserErrors.Add("ERR Usernames can't contain spaces or null characters, and have 1 to 64 bytes", "")
-	ErrTooManyUsers = UserErrors.Add("ERR there may be %d users, and there are", "")
+	ErrTooManyUsers = UserErrors.Add("ERR there are already %d users, the maximum; remove one with ACL DELUSER", "")
 	ErrDefaultUser  = UserErrors.Add("ERR The 'default' user cannot be removed",
 		"Turn it off instead: `ACL SETUSER default off`.")
 	ErrNoACLFile = UserErrors.Add("ERR This Stint instance is not configured to use an ACL file. Start it with --acl-file PATH; without, users last until the server ends.",
 		"")
-	ErrACLLoad = UserErrors.Add("ERR %w; the users stay as they were",
+	ErrACLLoad = UserErrors.Add("ERR %w; the users are unchanged",
 		"The file cannot be read, or a line in it is wrong.")
 	ErrACLSave = UserErrors.Add("ERR the file of users cannot be written: %w", "")
 )

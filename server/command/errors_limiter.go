@@ -8,20 +8,20 @@ var (
 		"An unknown option, or a malformed number.")
 	errGivenTwice = LimiterErrors.Add("ERR %s: given twice", "")
 	errCombined   = LimiterErrors.Add("ERR %s: cannot be combined with %s",
-		"Two options that contradict each other. Choose one.")
+		"The two options contradict each other. Choose one.")
 	errReservationDiffers = LimiterErrors.Add("ERR AS: the id was used for a request with other parameters; nothing was taken",
-		"An id names one request. To send a request again, send it unchanged; for another one, use another id.")
-	ErrSettledOtherwise = LimiterErrors.Add("ERR id: it was settled or canceled with other amounts; nothing was changed",
-		"A reservation is settled once. The same settlement may be sent again.")
+		"An id stands for one request. To retry the request, send it unchanged; for another request, use another id.")
+	ErrSettledOtherwise = LimiterErrors.Add("ERR id: the request was already settled or canceled with other amounts; nothing was changed",
+		"A reservation is settled once. You may repeat the same settlement, but not change it.")
 	errWrongAmounts = LimiterErrors.Add("ERR COSTS: needs an amount or - for each of the %d limits of the request",
-		"The amounts stand in the order of the limits in the request, or in its policy at that time.")
+		"Give the amounts in the order of the limits in the request, or in its policy as it was then.")
 	errNotReservation = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a reservation",
-		"The id is the key of something else. Give requests ids that nothing else uses as its key.")
+		"Something else uses this id as its key. Choose ids that are not the key of anything else.")
 	ErrNoValue        = LimiterErrors.Add("ERR %s: needs a value", "")
-	errTooManyMembers = LimiterErrors.Add("ERR member: the pool has %d active members, the most it can have",
-		"A member is active while it has taken tokens that the refill has not given back to it yet. Nothing was taken. Ask again later, with fewer names, or divide the members among several pools.")
+	errTooManyMembers = LimiterErrors.Add("ERR member: the pool already has %d active members, the maximum",
+		"A member stays active until the refill has given back the tokens that it took. Nothing was taken. Try again later, use fewer names, or divide the members among several pools.")
 	errSharesNotRefundable = LimiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
-		"Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
+		"`RL.REFUND` cannot know whose tokens to give back. Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
 	errNotRefundable = LimiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded", "")
 	errKeyTooLong    = LimiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d",
 		"The key is too long. Send a hash of it, or raise `--max-key-size`.")
@@ -34,7 +34,7 @@ var (
 	errNoRoomToGrow = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for the log or the holders of this key to grow",
 		"The sliding log or the list of holders would need more memory than `--max-memory` leaves. Nothing was taken. Raise `--max-memory`, use `SW.ACQUIRE`, or lower the limits: [security.md](security.md#memory).")
 	ErrDebtTooBig = LimiterErrors.Add("ERR tokens: FORCE would put the key further in debt than can be kept: 1000000000000 tokens beyond the capacity, or 150 years until the bucket is full again",
-		"Nothing was taken. Look for a caller with a counting error.")
+		"Nothing was taken. Look for a caller that counts wrongly.")
 	ErrNotKept = LimiterErrors.Add("MISCONF cannot write to disk, and --durability is always: nothing is granted; see the log and INFO persistence",
 		"The disk is full, read-only or failing: [durability.md](durability.md#when-the-disk-fails). The tokens of a request in progress may stay taken. Grants resume when writes succeed.")
 )
@@ -42,12 +42,12 @@ var (
 // The errors of [PolicyErrors]. Other packages return the exported ones.
 var (
 	ErrDuplicateKey = PolicyErrors.Add("ERR spec: the same key twice; each limit needs a different key",
-		"Two limits have the same key, perhaps only after the id replaces a policy's `{}`.")
+		"Two limits have the same key, perhaps only once the id has replaced `{}` in a policy.")
 	errMissingField = PolicyErrors.Add("ERR WITH: the policy needs the field '%s'",
 		"A limit of the policy has `{name}` in its key or holder. Append `WITH name value`. Nothing was taken.")
 	errUnknownField = PolicyErrors.Add("ERR WITH: no limit of the policy asks for the field '%s'",
 		"The field is misspelt, or the policy has changed. Nothing was taken.")
-	errIDTooLong = PolicyErrors.Add("ERR id: with it, or the fields, in place, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes",
+	errIDTooLong = PolicyErrors.Add("ERR id: with this id and these fields, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes",
 		"The caller's id, or a field, is too long for this policy.")
 	ErrNoPolicy = PolicyErrors.Add("ERR no such policy '%s'; RL.POLICY LIST lists the policies",
 		"`RL.CHECK` or `RL.POLICY OVERRIDE` on a policy that was never set, or was deleted.")

@@ -24,12 +24,12 @@ const errorsIntroduction = `# Errors
 
 <!-- Made from the tables of errors in server/command and server/resp by "go generate ./server/command". Change them there. -->
 
-An error is one line that begins with a code in capitals, such as ` + "`ERR`" + `. The rest is for people, except for Redis's own
-texts, which client libraries match. … stands for a value. Values from the request are cut off after 64 or 128 bytes, and
-line ends in them become spaces.
+An error is one line that begins with a code in capitals, such as ` + "`ERR`" + `, which programs match. The rest is for people, except in
+Redis's own texts, which client libraries match too. In the tables, … stands for a value. Values from the request are cut off
+after 64 or 128 bytes, and line ends in them become spaces.
 
-Errors that explain themselves are not listed. Unless this page says otherwise, an error changes nothing and leaves the connection open. Two errors may have taken tokens:
-` + "`UNCERTAIN`" + `, and ` + "`MISCONF`" + ` if the disk failed during the request.
+Errors that explain themselves are not listed. Unless this page says otherwise, an error changes nothing and leaves the connection open.
+After two errors, tokens may have been taken: ` + "`UNCERTAIN`" + `, and ` + "`MISCONF`" + ` if the disk failed during the request.
 `
 
 var formatVerb = regexp.MustCompile(`%[+#]?[a-z]`)

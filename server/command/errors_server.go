@@ -9,7 +9,7 @@ var (
 	ErrSettingTwice = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - duplicate parameter",
 		"The command has the setting twice, perhaps once under the name that Redis has for it. Nothing was changed.")
 	ErrSettingValue = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - %w",
-		"The value is not allowed; the rest lists the allowed values. Nothing was changed.")
+		"The value is not allowed; the error lists the allowed values. Nothing was changed.")
 	ErrSettingsConflict = ServerErrors.Add("ERR CONFIG SET failed - %w",
 		"Two settings would contradict each other. Nothing was changed.")
 	ErrFewDescriptors = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument 'max-clients') - the limit of open files leaves room for %d clients; raise that limit",
@@ -19,7 +19,7 @@ var (
 	ErrConfigRewrite = ServerErrors.Add("ERR Rewriting config file: %w", "")
 	ErrNoDir         = ServerErrors.Add("ERR this server keeps nothing on disk: start it with --dir", "")
 	ErrSaveBusy      = ServerErrors.Add("ERR Background save already in progress",
-		"The answer to `BGSAVE` while a snapshot is being written. `SAVE` waits and writes another one.")
+		"The reply to `BGSAVE` while a snapshot is being written. `SAVE` waits and writes another one.")
 	ErrSaveFailed = ServerErrors.Add("ERR the snapshot could not be written: %w", "")
 	ErrClusterOff = ServerErrors.Add("ERR This instance has cluster support disabled",
 		"A `CLUSTER` command to a standalone server. Use a client for a single node.")
@@ -31,19 +31,19 @@ var (
 		"The leader died, or lost its majority, between proposing and committing. `RL.INFO` shows whether tokens were taken. A retry may take the tokens twice; [with an id](rate-limits.md#reserve-then-settle) it does not.")
 	ErrNoLeader = ClusterErrors.Add("CLUSTERDOWN no leader answered within --decide-timeout: nothing was taken",
 		"An election is in progress, or no majority of nodes is connected. Retrying is safe.")
-	ErrImporting = ClusterErrors.Add("LOADING the cluster does not have the whole state yet that --cluster-import brings: nothing was taken, try again; if no node brings it, start one with that file",
+	ErrImporting = ClusterErrors.Add("LOADING the cluster does not have the whole state of --cluster-import yet: nothing was taken, try again; if no node brings it, start one with that file",
 		"A new cluster that begins with [a backup](cluster.md#backup). Retrying is safe.")
 	ErrOverloaded = ClusterErrors.Add("BUSY too many operations are waiting for a decision: nothing was taken, try again shortly",
 		"Requests arrive faster than the nodes can decide. Retrying after a pause is safe.")
 	errCallTooBig = ClusterErrors.Add("ERR a command or transaction of more than 32 MiB does not fit the cluster's log: nothing was taken; send fewer limits, or shorter keys, at a time",
-		"It would not fit one entry of the log. Possible only with a large `--query-buffer-size`. Another node than the leader also answers this to reads whose replies are more than 64 MiB.")
+		"It would not fit one entry of the log. Possible only with a large `--query-buffer-size`. A node that is not the leader also returns this for reads whose replies are more than 64 MiB.")
 	errUnreadable = ClusterErrors.Add("ERR the cluster cannot keep a command with these values: nothing was taken; start all nodes with the same version of Stint, and report the command if they are",
 		"")
 	ErrTooNew = ClusterErrors.Add("ERR a member of the cluster is too old: %w",
 		"During a [rolling upgrade](operations.md#upgrading-a-cluster): the command is newer than Stint on the named member. Nothing was taken. Upgrade that member.")
-	ErrNoHome = ClusterErrors.Add("UPSTREAM the home of this key's limit did not decide, and too few of its tokens are here: nothing was taken",
-		"A server with [`--upstream`](regions.md), while home is unreachable or answers with an error. `INFO upstream` shows the last one. Retrying is safe.")
-	errAwayFromHome = ClusterErrors.Add("ERR the limit of this key has its home in another cluster: use TB.ACQUIRE, LB.ACQUIRE, FW.ACQUIRE or CL.THROTTLE alone, with no options but PEEK and UPTO, or ask home; nothing was taken",
+	ErrNoHome = ClusterErrors.Add("UPSTREAM the home cluster of this key's limit did not decide, and this server holds too few of its tokens: nothing was taken",
+		"A server with [`--upstream`](regions.md), while the home cluster is unreachable or replies with an error. `INFO upstream` shows the last one. Retrying is safe.")
+	errAwayFromHome = ClusterErrors.Add("ERR the limit of this key has its home in another cluster: use TB.ACQUIRE, LB.ACQUIRE, FW.ACQUIRE or CL.THROTTLE alone, with no options but PEEK and UPTO, or ask the home cluster; nothing was taken",
 		"A server with [`--upstream`](regions.md): a key of the command, a declared key, or a key of a policy may match `--upstream-keys`.")
 	ErrCrossSlot = ClusterErrors.Add("CROSSSLOT Keys in request don't hash to the same slot; give keys that belong together one hash tag, as in {user1}:a and {user1}:b: nothing was taken",
 		"A cluster with [`--groups`](cluster.md#groups): a command, a script or a transaction has keys of several groups. The id of a reservation is one of the keys.")
@@ -53,5 +53,5 @@ var (
 		"With `--redirect moved`, from a node that is not the leader: nothing was taken. The slot of the first key, and the leader's address. Clients for Redis Cluster follow it automatically.")
 	ErrNoCluster = ClusterErrors.Add("ERR this server is not a node of a cluster: start it with --cluster-listen", "")
 	ErrRaft      = ClusterErrors.Add("ERR %w",
-		"The reply to a `RAFT` command that was rejected: the reason, and the remedy. For example, the last voter cannot be removed.")
+		"The reply to a `RAFT` command that was rejected, with the reason and what to do. For example, the last voter cannot be removed.")
 )

@@ -17,7 +17,7 @@ var (
 	errLengthTooLong = ProtocolErrors.Add("ERR Protocol error: too big bulk count string",
 		"The line with the length of an argument does not end.")
 	errNotBulk = ProtocolErrors.Add("ERR Protocol error: expected '$', got '%c'",
-		"The input has another type where an argument should begin, such as a nested array.")
+		"Where an argument should begin, the input has something else, such as a nested array.")
 	errLineEnd = ProtocolErrors.Add("ERR Protocol error: expected CRLF after bulk",
 		"An argument is longer than its length said.")
 	ErrTLS = ProtocolErrors.Add("ERR Protocol error: this is TLS, and the port takes connections without: connect to one of --tls-listen, or without TLS",
@@ -48,13 +48,13 @@ var BoundErrors = ErrorSection{Heading: "Commands beyond a bound", Before: "Such
 
 var (
 	errArgs = BoundErrors.Add("ERR arguments: at most %d (--max-args), got %d: nothing was executed",
-		"The name of the command counts as one. Send fewer at a time.")
+		"The name of the command counts as an argument. Send fewer at a time.")
 	errBulk = BoundErrors.Add("ERR argument: at most %d bytes (--max-bulk-size), got %d: nothing was executed",
 		"Send a shorter argument, or raise `--max-bulk-size`.")
 	errLine = BoundErrors.Add("ERR line of text: at most %d bytes (--max-bulk-size): nothing was executed",
-		"A command in the inline form, such as by `telnet`. Send it as an array.")
+		"The command came as a line of text, as from `telnet`. Send it as an array.")
 	errUnfinished = BoundErrors.Add("ERR unfinished command: at most %d bytes (--query-buffer-size): nothing was executed",
-		"The sum of its arguments counts, with 5 bytes or more for the length of each. Send fewer or shorter ones at a time.")
+		"All its arguments count together, each with 5 bytes or more for its length. Send fewer or shorter arguments at a time.")
 )
 
 // refusal holds two answers to a command beyond a bound: kept, if the command is skipped and the connection kept, and

@@ -37,7 +37,7 @@ export function classWords(tree: Class, tokens: number): Word[] {
         mustKnow(node, keyedParts, "an ancestor");
         const name = nameOf(node.key);
         if (seen.has(name)) {
-            throw new InvalidError(`under: ${JSON.stringify(name)} stands twice on the way from the class to the root`);
+            throw new InvalidError(`under: ${JSON.stringify(name)} is named twice between the class and the root`);
         }
         seen.add(name);
         if (node.cost !== undefined || node.keep !== undefined) {

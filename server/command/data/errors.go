@@ -11,9 +11,9 @@ var (
 		"The value, or the hash, list or set as a whole, would be larger than Stint keeps in one key. Nothing was changed.")
 	ErrReplyTooBig = command.DataErrors.Add("ERR reply: more than %d bytes; ask for fewer values at once", "")
 	ErrSetsTooBig  = command.DataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more",
-		"Sets that one command combines, such as `SUNIONSTORE`, are too large together. Nothing was changed.")
+		"The sets that one command combines, such as `SUNIONSTORE`, are too large together. Nothing was changed.")
 	errManyMembers = command.DataErrors.Add("ERR sets: at most %d members in the sets of one command, got more",
-		"Sets that one command combines, such as `SUNIONSTORE` or `ZUNION`, have too many members together: combining them would delay other clients. Nothing was changed.")
+		"The sets that one command combines, such as `SUNIONSTORE` or `ZUNION`, have too many members together, and combining them would delay other clients. Nothing was changed.")
 	errNotPositive = command.DataErrors.Add("ERR value is out of range, must be positive", "")
 	ErrExpireTime  = command.DataErrors.Add("ERR invalid expire time in '%s' command", "")
 	ErrOverflow    = command.DataErrors.Add("ERR increment or decrement would overflow", "")
@@ -22,13 +22,13 @@ var (
 	errNoScript    = command.DataErrors.Add("NOSCRIPT No matching script. Please use EVAL.",
 		"The script was never loaded, or `SCRIPT FLUSH` forgot it. Client libraries send the script itself then.")
 	errManyScripts = command.DataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 8 MiB in all",
-		"Scripts with values in their texts? Give the values as arguments. `SCRIPT FLUSH` forgets all.")
+		"Perhaps each script has different values in its text. Pass values as arguments instead. `SCRIPT FLUSH` forgets all scripts.")
 	_ = command.DataErrors.Add(script.TimeError,
 		"The script ran too long and was ended, although it had steps left in its budget. Nothing that it wrote is kept, and in a cluster it was not proposed. Do less in one call.")
 	_ = command.DataErrors.Add(script.BudgetError,
 		"The script was ended. What it had already written stays, as after any error in a script. Split the work into several calls. A loop over all keys is too much for a script.")
 	errNotBusy = command.DataErrors.Add("NOTBUSY No scripts in execution right now.",
-		"The answer to `SCRIPT KILL`: a script ends by itself after its budget of steps.")
+		"The reply to `SCRIPT KILL`. A script ends by itself after its budget of steps.")
 	errNegativeKeys     = command.DataErrors.Add("ERR Number of keys can't be negative", "")
 	ErrManyScriptKeys   = command.DataErrors.Add("ERR Number of keys can't be greater than number of args", "")
 	errScriptFlush      = command.DataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "")

@@ -6,24 +6,24 @@ import "github.com/stintdb/stint/server/command"
 var (
 	errKeepsNothing = command.LimiterErrors.Add("ERR KEEP: does not apply to %s", "")
 	errWarnsNothing = command.LimiterErrors.Add("ERR WARN: does not apply to %s: %s",
-		"How much of such a limit is used says nothing.")
+		"Such a limit has no share of use that could reach a percentage.")
 	errWeighsNothing = command.LimiterErrors.Add("ERR WEIGHT: does not apply to %s", "")
 	errNotOfCalendar = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'",
-		"Other windows have no zone, and begin with the first request or at a multiple of their length.")
+		"Only these windows follow a calendar. Other windows begin with the first request or at a multiple of their length, in no time zone.")
 	errZone = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'",
 		"Names are those of the [IANA database](https://www.iana.org/time-zones), which is part of the server. `UTC` is the default.")
 	errKeepsNoWindows = command.LimiterErrors.Add("ERR HISTORY: needs FW, got %s",
-		"Other limits have no windows that end.")
-	errAsWithoutFor = command.LimiterErrors.Add("ERR AS: needs FOR and a duration, for which the request is remembered",
-		"Add `FOR 10m`: longer than the call and its retries take.")
+		"Only fixed windows end, so only `FW` can keep closed ones.")
+	errAsWithoutFor = command.LimiterErrors.Add("ERR AS: needs FOR and the duration for which the request is remembered",
+		"Add a duration longer than the call and its retries take, such as `FOR 10m`.")
 	errEmptyID = command.LimiterErrors.Add("ERR AS: the id must not be empty",
-		"All requests with an empty id would be one, and all but the first free. Give each request its own id.")
+		"All requests with an empty id would count as one, so only the first would take tokens. Give each request its own id.")
 	errForWithoutAs = command.LimiterErrors.Add("ERR FOR: needs AS and an id", "")
 	errNotLent      = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
 		"Tokens can be set aside for a holder only from the limits that the error lists. In the others, a request takes a place in a queue, a lease or a share rather than plain tokens.")
-	errNotHeld = command.LimiterErrors.Add("ERR the holder states more tokens than the %d that are set aside for it",
-		"In `LEFT` of `RL.LEND`, or in `RL.RETURN`. The holder counts wrongly, or shares its name with another.")
-	errNodeHolder = command.LimiterErrors.Add("ERR holder: names that begin with %s are those of a cluster's nodes and groups",
+	errNotHeld = command.LimiterErrors.Add("ERR the holder reports more tokens than the %d that are set aside for it",
+		"The number is in `LEFT` of `RL.LEND`, or in `RL.RETURN`. Either the holder counts wrongly, or two holders share a name: give each its own.")
+	errNodeHolder = command.LimiterErrors.Add("ERR holder: names that begin with %s are reserved for a cluster's nodes and groups",
 		"Give the holder in `RL.LEND` and `RL.RETURN` another name. `RL.VOID` takes these names too.")
 	errLogLimit = command.LimiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",
 		"Use `SW.ACQUIRE`, or raise `--max-sliding-log`.")
@@ -33,7 +33,7 @@ var (
 	errMember           = command.LimiterErrors.Add("ERR member: must be 1 to %d bytes, got %d", "")
 	errTreeLevels       = command.LimiterErrors.Add("ERR UNDER: a class has 1 to %d ancestors, got %d", "")
 	errTreeWithoutClass = command.LimiterErrors.Add("ERR UNDER: must follow HT or another UNDER", "")
-	errTreeCircle       = command.LimiterErrors.Add("ERR UNDER: '%s' stands twice on the way from the class to the root", "")
+	errTreeCircle       = command.LimiterErrors.Add("ERR UNDER: '%s' is named twice between the class and the root", "")
 	errSpecWord         = command.PolicyErrors.Add("ERR spec: must begin with one of %s, got '%s'", "")
 	errSpecShort        = command.PolicyErrors.Add("ERR spec: %s needs %d arguments, %s, got %d", "")
 	errTooManySpecs     = command.PolicyErrors.Add("ERR spec: at most %d limits at once", "")
@@ -42,23 +42,23 @@ var (
 	errDividedKeys = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be in different groups of the cluster for some callers or fields; begin all keys with one hash tag, as in {{{}}}:a and {{{}}}:b, or name those that all callers share in --cluster-shared",
 		"A cluster with [`--groups`](cluster.md#groups), where one group decides a check. These callers would get `CROSSSLOT`. A hash tag counts only if no `{}` or `{name}` comes before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
 	errDividedTags = command.PolicyErrors.Add("ERR spec: ids with : or %% would put the keys '%s' and '%s' in different groups of the cluster; use a field as the hash tag of both, as in {{{tenant}}}:a and {{{tenant}}}:b",
-		"As above: `{}` is the id as it is, but escaped in a key with a field, [so that no value has a `:`](rate-limits.md#several-names).")
+		"The same as above. `{}` stands for the id unchanged, but in a key that also has a field the id is escaped, [so that no value contains a `:`](rate-limits.md#several-names).")
 	errTemplate = command.PolicyErrors.Add("ERR spec: %s, got '%s'",
 		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")
 	errFieldValue = command.PolicyErrors.Add("ERR WITH: must be the last option, followed by the names of fields, each with a value",
 		"`WITH` without a field, or a field without a value. `WITH` comes last, after all options.")
 	errTooManyFields = command.PolicyErrors.Add("ERR WITH: at most %d fields", "")
 	errFieldName     = command.PolicyErrors.Add("ERR WITH: a field's name must be 1 to %d letters, digits, _ and -, got '%s'",
-		"No policy can ask for such a field.")
+		"A policy cannot have a field with such a name.")
 	errFieldTwice  = command.PolicyErrors.Add("ERR WITH: the field '%s' is given twice", "")
 	errEmptyCaller = command.PolicyErrors.Add("ERR id: the caller's id must not be empty",
-		"All callers without a name would share one limit. If that is meant, give them one, such as `anonymous`.")
+		"All callers without an id would share one limit. If you want that, give them an id such as `anonymous`.")
 	errEmptyField = command.PolicyErrors.Add("ERR WITH: the value of the field '%s' must not be empty",
-		"As for an empty id.")
+		"All callers without a value would share one limit. Give the field a value, such as `none`.")
 	errFieldTooLong = command.PolicyErrors.Add("ERR WITH: the value of the field '%s': at most %d bytes (--max-key-size), got %d",
 		"The value is too long. Send a hash of it, or raise `--max-key-size`.")
 	errPolicyName      = command.PolicyErrors.Add("ERR name: must be 1 to %d bytes, got %d", "")
 	errTooManyPolicies = command.PolicyErrors.Add("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept",
 		"")
-	errPolicyChanged = command.PolicyErrors.Add("TRYAGAIN the policy changed meanwhile; ask again", "")
+	errPolicyChanged = command.PolicyErrors.Add("TRYAGAIN the policy changed in the meantime; try again", "")
 )

@@ -13,7 +13,7 @@ import (
 
 var policyRows = []command.Row{{
 	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN] [WITH field value [field value ...]]", Group: "limiter",
-	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP of its own, except LQ and CC. WARN adds the field warn to the reply for limits that have a WARN. WITH gives the fields that {name} in the limits' keys stands for.",
+	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP of its own, except LQ and CC. WARN adds the field warn to the reply for limits that have a WARN. WITH gives the values of the fields {name} in the limits' keys.",
 	Returns: "as [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
 	Example: "private 1",
 	Cost:    command.PolicyCheck, Flags: command.Write | command.Fast | command.Decides | command.Blocking, Parse: parseCheck, Reply: replyCheck,
@@ -22,7 +22,7 @@ var policyRows = []command.Row{{
 	Summary: "Manage policies: limits that the server stores under a name.",
 	Sub: []command.Row{
 		{Name: "set", Syntax: "name spec ... [SHADOW] [STRICT]", Group: "limiter",
-			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives after WITH. SHADOW denies nothing and only counts denials. STRICT makes a cluster decide each check, and each request for the keys of these limits, through its log, never from tokens that a node holds.",
+			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives after WITH. SHADOW denies nothing and only counts denials. With STRICT, a cluster decides each check, and each request for the keys of these limits, through its log, never from tokens that a node holds in advance.",
 			Returns: "`OK`.", Example: "private TB mine:{} 1 1/h",
 			Cost: command.PolicyChange, Flags: command.Write | command.Admin, Parse: parsePolicySet, Reply: replyPolicy},
 		{Name: "get", Syntax: "name [id]", Group: "limiter",
@@ -38,7 +38,7 @@ var policyRows = []command.Row{{
 			Returns: "an array of the names of the policies whose keys the user may read.",
 			Cost:    command.PolicyList, Flags: command.ReadOnly, Run: runPolicyList},
 		{Name: "override", Syntax: "name id spec ...", Group: "limiter",
-			Summary: "Give one caller other limits than the policy's; NONE instead of limits removes the override.",
+			Summary: "Give one caller its own limits instead of the policy's. NONE instead of limits removes the override.",
 			Returns: "`OK`.", Example: "private 1 NONE",
 			Cost: command.PolicyChange, Flags: command.Write | command.Admin, Parse: parseOverride, Reply: replyPolicy},
 		policyOverridesRow,

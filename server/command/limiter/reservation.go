@@ -11,12 +11,12 @@ const settlementReply = "an array of charged, limit, remaining (below zero in de
 
 var reservationRows = []command.Row{{
 	Name: "rl.settle", Syntax: "key [tokens] [COSTS amount ...]", Group: "limiter",
-	Summary: "Charge a request that was granted AS an id, which is the key here, other amounts than it asked for: tokens for each limit without a COST, or with COSTS an amount for each limit, where - is the amount that was asked for. If that is less, tokens go back; if it is more, tokens are taken, if necessary as debt. The request's leases end. Repeating the command changes nothing and returns the same reply; repeating it with other amounts is an error.",
+	Summary: "Replace the amounts that a request took by the amounts it really used. The key is the id that the request was granted AS. tokens applies to each limit without a COST; COSTS gives an amount for each limit, or - for the amount that was asked for. If less was used, tokens go back; if more, they are taken, if necessary as debt. The request's leases end. Repeating the command changes nothing and returns the same reply; repeating it with other amounts is an error.",
 	Returns: settlementReply, Example: "call:1 1",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseSettle, Reply: replySettle,
 }, {
 	Name: "rl.cancel", Syntax: "key", Group: "limiter",
-	Summary: "Give back all that a request took that was granted AS an id, which is the key here, and end its leases.",
+	Summary: "Give back everything that a request took, and end its leases. The key is the id that the request was granted AS.",
 	Returns: settlementReply, Example: "call:1",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseCancel, Reply: replySettle,
 }}

@@ -47,15 +47,15 @@ var (
 	errClientText  = command.ConnectionErrors.Add("ERR %s cannot contain spaces, newlines or special characters.", "")
 	errACLCategory = command.UserErrors.Add("ERR Unknown category '%s'", "")
 	errGenPassBits = command.UserErrors.Add("ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to %d",
-		"Leave it out for 256 bits.")
+		"Leave the number out for 256 bits.")
 	errTimeoutInteger   = command.DataErrors.Add("ERR timeout is not an integer or out of range", "")
 	errGetKeysCommand   = command.ServerErrors.Add("ERR Invalid command specified", "")
 	errGetKeysArguments = command.ServerErrors.Add("ERR Invalid arguments specified for command", "")
 	errGetKeysArity     = command.ServerErrors.Add("ERR Invalid number of arguments specified for command", "")
 	errGetKeysNone      = command.ServerErrors.Add("ERR The command has no key arguments", "")
-	errGroupsForming    = command.ClusterErrors.Add("ERR the groups of keys have not begun yet: ask again in a moment",
+	errGroupsForming    = command.ClusterErrors.Add("ERR the groups of keys have not started yet: try again in a moment",
 		"The cluster with `--groups` is still forming.")
-	errNotTracked = command.ClusterErrors.Add("ERR nodes of a cluster with cluster-replicas do not see every key change: keep no copies of keys here",
+	errNotTracked = command.ClusterErrors.Add("ERR nodes of a cluster with --cluster-replicas do not see every change of a key: do not cache keys here",
 		"`CLIENT TRACKING ON` in a cluster with [`--cluster-replicas`](cluster.md#groups).")
 	errUnknownNode = command.ClusterErrors.Add("ERR Unknown node %s", "")
 	errNotMaster   = command.ClusterErrors.Add("ERR The specified node is not a master", "")

@@ -26,7 +26,7 @@ var raftRows = []command.Row{{
 			Summary: "Add a member to the cluster; can be sent to any node. A NONVOTER (learner) has the state and serves requests, but does not count for majorities and never leads; with --cluster-replicas it has no replicas. Adding it again without NONVOTER makes it a voter; adding a voter with NONVOTER makes it a nonvoter.",
 			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x 127.0.0.1:1",
 			Cost: command.Light, Flags: command.Admin | command.Dangerous | command.NotInMulti, Run: inRaft(runRaftAdd)},
-		{Name: "remove", Syntax: "id", Group: "cluster", Summary: "Remove a member from the cluster; can be sent to any node. It stays removed, also after a restart, until `RAFT ADD` or a start with an empty directory. Rejected if the remaining nodes would have no majority that is up.",
+		{Name: "remove", Syntax: "id", Group: "cluster", Summary: "Remove a member from the cluster; can be sent to any node. It stays removed, even after a restart, until `RAFT ADD` or a start with an empty directory. The command is rejected if the remaining nodes would not have a majority that is up.",
 			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x",
 			Cost: command.Light, Flags: command.Admin | command.Dangerous | command.NotInMulti, Run: inRaft(func(m command.Membership, s command.Session, _ *resp.Writer, args [][]byte) {
 				awaitCluster(s, func(done func(error)) { m.Remove(string(args[2]), done) })

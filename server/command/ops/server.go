@@ -20,7 +20,7 @@ var serverRows = []command.Row{{
 		{Name: "set", Syntax: "name value ...", Group: "server", Summary: "Change settings, all or none.",
 			Returns: "`OK`.", Example: "requirepass x",
 			Cost: command.Information, Flags: command.Admin | command.Dangerous, Run: runConfigSet},
-		{Name: "rewrite", Group: "server", Summary: "Write the settings in force to the configuration file.",
+		{Name: "rewrite", Group: "server", Summary: "Write the current settings to the configuration file.",
 			Returns: "`OK`.",
 			Cost:    command.Information, Flags: command.Admin | command.Dangerous,
 			Run: func(s command.Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().ConfigRewrite()) }},

@@ -37,7 +37,7 @@ class Class:
         for node in self.under:
             name = short_key(node.key)
             if name in seen:
-                raise InvalidError(f"{node.key!r} stands twice on the way from the class to the root")
+                raise InvalidError(f"{node.key!r} is named twice between the class and the root")
             seen.add(name)
             if node.cost is not None or node.keep:
                 raise InvalidError(f"an ancestor has no cost and no keep, got them for {node.key!r}")

@@ -7,19 +7,19 @@ import (
 
 var expireRows = []command.Row{{
 	Name: "expire", Syntax: "key seconds [NX | XX | GT | LT]", Group: "generic",
-	Summary: "Let data expire after a time.", Returns: "1 if the expiry was set, 0 if the key does not exist or an option prevented it.",
+	Summary: "Make data expire after a time.", Returns: "1 if the expiry was set, 0 if the key does not exist or an option prevented it.",
 	Example: "counter 60", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { expire(c, data.InSeconds) }),
 }, {
 	Name: "pexpire", Syntax: "key milliseconds [NX | XX | GT | LT]", Group: "generic",
-	Summary: "Let data expire after a time.", Returns: "as EXPIRE.",
+	Summary: "Make data expire after a time.", Returns: "as EXPIRE.",
 	Example: "counter 60000", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { expire(c, data.InMillis) }),
 }, {
 	Name: "expireat", Syntax: "key unix-seconds [NX | XX | GT | LT]", Group: "generic",
-	Summary: "Let data expire at a time.", Returns: "as EXPIRE.",
+	Summary: "Make data expire at a time.", Returns: "as EXPIRE.",
 	Example: "counter 4102444800", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { expire(c, data.AtSeconds) }),
 }, {
 	Name: "pexpireat", Syntax: "key unix-milliseconds [NX | XX | GT | LT]", Group: "generic",
-	Summary: "Let data expire at a time.", Returns: "as EXPIRE.",
+	Summary: "Make data expire at a time.", Returns: "as EXPIRE.",
 	Example: "counter 4102444800000", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { expire(c, data.AtMillis) }),
 }, {
 	Name: "expiretime", Syntax: "key", Group: "generic", Summary: "The time at which a key expires.",

@@ -27,7 +27,7 @@ var keyRows = []command.Row{{
 	Cost: command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKeys, Data: data.Code(existKeys), Parse: command.EachKey(engine.Look), Reply: command.ReplyCount,
 }, {
 	Name: "touch", Syntax: "key ...", Group: "generic",
-	Summary: "Same as EXISTS: no key is ever evicted, so none needs it.",
+	Summary: "Same as EXISTS. Stint evicts no keys, so no key needs to be touched.",
 	Returns: "an integer; a key given twice counts twice.", Example: "alice:1",
 	Cost: command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKeys, Data: data.Code(existKeys), Parse: command.EachKey(engine.Look), Reply: command.ReplyCount,
 }, {
@@ -70,12 +70,12 @@ var keyRows = []command.Row{{
 	}, Data: data.Code(sizeInScript),
 }, {
 	Name: "flushdb", Syntax: "[ASYNC | SYNC]", Group: "server",
-	Summary: "Delete every key of the database: limiters are at their full limit again.",
+	Summary: "Delete every key of the database: limiters are then at their full limit again.",
 	Returns: "`OK`.",
 	Cost:    command.KeyPass, Flags: command.Write | command.Dangerous | command.AllKeys, Parse: parseFlushDB, Reply: command.ReplyOK,
 }, {
 	Name: "flushall", Syntax: "[ASYNC | SYNC]", Group: "server",
-	Summary: "Delete every key of all databases: limiters are at their full limit again.",
+	Summary: "Delete every key of all databases: limiters are then at their full limit again.",
 	Returns: "`OK`.",
 	Cost:    command.KeyPass, Flags: command.Write | command.Dangerous | command.AllKeys, Parse: parseFlush, Reply: command.ReplyOK,
 }}

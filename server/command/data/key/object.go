@@ -8,10 +8,10 @@ import (
 )
 
 var objectRows = []command.Row{{
-	Name: "object", Group: "generic", Summary: "How data is kept.",
+	Name: "object", Group: "generic", Summary: "Show how data is stored.",
 	Sub: []command.Row{{
 		Name: "encoding", Syntax: "key", Group: "generic",
-		Summary: "The encoding that Redis 7.0 would use for the data, from which some programs conclude how much there is. Stint has one encoding for each kind.",
+		Summary: "The encoding that Redis 7.0 would use for the data, which some programs use to estimate its size. Stint itself has one encoding for each kind.",
 		Returns: "a word such as listpack, and raw for a limiter; null if the key does not exist.", Example: "counter",
 		Cost: command.ValuePass, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(objectEncoding),
 	}, {
@@ -23,7 +23,7 @@ var objectRows = []command.Row{{
 			}
 		}),
 	}, {
-		Name: "freq", Syntax: "key", Group: "generic", Summary: "An error: Stint does not count how often keys are used, because none is ever evicted. RL.TOP lists the keys that are denied most.",
+		Name: "freq", Syntax: "key", Group: "generic", Summary: "Always an error: Stint does not count how often keys are used, because it evicts none. RL.TOP lists the keys that are denied most.",
 		Returns: "null if the key does not exist.", Example: "counter",
 		Cost: command.ValueCopy, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(func(c *data.Call) {
 			if _, ok := readObject(c); ok {
@@ -31,7 +31,7 @@ var objectRows = []command.Row{{
 			}
 		}),
 	}, {
-		Name: "idletime", Syntax: "key", Group: "generic", Summary: "An error: Stint does not record when a key was last used, because none is ever evicted.",
+		Name: "idletime", Syntax: "key", Group: "generic", Summary: "Always an error: Stint does not record when a key was last used, because it evicts none.",
 		Returns: "null if the key does not exist.", Example: "counter",
 		Cost: command.ValueCopy, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(func(c *data.Call) {
 			if _, ok := readObject(c); ok {

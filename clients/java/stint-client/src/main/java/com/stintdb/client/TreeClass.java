@@ -29,7 +29,7 @@ public record TreeClass(Key key, Limit assured, Limit ceiling, List<Keyed> under
         for (Keyed node : under) {
             mustBeBucket("under", node.limit);
             if (!seen.add(node.key)) {
-                throw new InvalidException("under: " + Rates.quote(node.key.toString()) + " stands twice on the way from the class to the root");
+                throw new InvalidException("under: " + Rates.quote(node.key.toString()) + " is named twice between the class and the root");
             }
             if (node.cost != null || node.keep != null) {
                 throw new InvalidException("under: an ancestor has no cost and no keep, got them for " + Rates.quote(node.key.toString()));
