@@ -23,7 +23,7 @@ import (
 func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64, err error) {
 	groups := n.keys.All()
 	if n.router != nil && len(groups) == 0 {
-		return 0, errors.New("the groups of keys have not begun yet: try again when CLUSTER INFO has cluster_state:ok")
+		return 0, errors.New("the groups of keys have not started yet: try again when CLUSTER INFO has cluster_state:ok")
 	}
 	if n.lacksImport() {
 		return 0, fmt.Errorf("%w: try again when CLUSTER INFO has cluster_state:ok", ErrImporting)
@@ -54,7 +54,7 @@ func (n *Node) openState(ctx context.Context, number int, stale bool) (io.ReadCl
 		return g.OpenState(ctx, stale)
 	}
 	for until := time.Now().Add(group.LeaderTimeout); ; clock.Sleep(ctx, retryAfter) {
-		err := errors.New("none of the nodes that have one answers: start one")
+		err := errors.New("none of the nodes with a replica answers: start one")
 		if !stale {
 			err = fmt.Errorf("%w; try again when it has one, or with --stale", group.ErrNoLeader)
 		}

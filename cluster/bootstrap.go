@@ -72,7 +72,7 @@ func (ps *pledges) save(p peers.Pledge) error {
 // give answers another node that wants to form the cluster.
 func (ps *pledges) give(ctx context.Context, to peers.Pledge) error {
 	if !ps.mu.TryLock() {
-		return errors.New("this node is busy with another pledge")
+		return errors.New("this node has just promised itself to another node")
 	}
 	defer ps.mu.Unlock()
 	if ps.group.HasLog() || ps.group.ClusterID() != "" {
@@ -86,7 +86,7 @@ func (ps *pledges) give(ctx context.Context, to peers.Pledge) error {
 		return nil
 	case current.IsTo(to): // only the state that it has met differs
 	case current.Former == ps.id && to.Address > ps.opt.Advertise:
-		return errors.New("this node wants to form the cluster itself")
+		return errors.New("this node is forming the cluster itself")
 	case current.Former != ps.id:
 		if err := ps.checkReleased(ctx, current); err != nil {
 			return err
@@ -104,13 +104,13 @@ func (ps *pledges) checkReleased(ctx context.Context, p peers.Pledge) error {
 	switch {
 	case err != nil:
 		ps.log.Once("pledge",
-			"this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
+			"this node has agreed to form the cluster with another node, which does not answer; start that node, or if it is gone for good, start this one with an empty --dir",
 			"id", p.Former, "address", p.Address, "error", err)
-		return fmt.Errorf("this node has given its pledge to %s, which does not answer", p.Former)
+		return fmt.Errorf("this node has agreed to form the cluster with %s, which does not answer", p.Former)
 	case r.ID != p.Former && raftnode.NodeName(r.ID) == raftnode.NodeName(p.Former):
 		return nil // it has come back with an empty disk
 	case r.ID != p.Former || r.Started || r.Pledged == "" || r.Pledged == r.ID:
-		return fmt.Errorf("this node has given its pledge to %s", p.Former)
+		return fmt.Errorf("this node has agreed to form the cluster with %s", p.Former)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (ps *pledges) bootstrap(ctx context.Context, others []raft.Server) error {
 	first := raft.Configuration{Servers: append(ps.gather(ctx, own, others),
 		raft.Server{ID: ps.id, Address: raft.ServerAddress(ps.opt.Advertise)})}
 	if len(first.Servers) < ps.opt.BootstrapExpect {
-		return fmt.Errorf("%d of the %d nodes that have met would form it with this one, and %d are expected",
+		return fmt.Errorf("%d of the %d connected nodes agree to form it with this one, and --bootstrap-expect needs %d",
 			len(first.Servers), len(others)+1, ps.opt.BootstrapExpect)
 	}
 	slices.SortFunc(first.Servers, func(a, b raft.Server) int { return strings.Compare(string(a.ID), string(b.ID)) })

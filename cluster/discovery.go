@@ -68,7 +68,7 @@ func (d *discovery) nameSilent() {
 	}
 	if silent := d.statuses.SilentFor(silentAfter); len(silent) > 0 {
 		d.log.WarnOnce("silent",
-			"this node knows no leader, and other nodes do not answer: check their addresses in --cluster-peers, and that they run", "addresses", strings.Join(silent, ", "))
+			"this node knows no leader, and other nodes do not answer: check that they run, and their addresses in --cluster-peers", "addresses", strings.Join(silent, ", "))
 	}
 }
 
@@ -102,7 +102,7 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberSt
 	}
 	delete(fresh, raftnode.NodeName(d.id))
 	if len(fresh)+1 < d.opt.BootstrapExpect {
-		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect",
+		d.log.Once("waiting", "waiting for other nodes to form a cluster", "met", len(fresh)+1, "bootstrap_expect",
 			d.opt.BootstrapExpect, "unanswered", strings.Join(d.statuses.SilentFor(0), ", "))
 		return
 	}

@@ -40,7 +40,7 @@ func TestClusterWaitsForAll(t *testing.T) {
 		s.start("c")
 		time.Sleep(time.Minute)
 		if named := strings.Count(log.String(),
-			"other nodes do not answer: check their addresses in --cluster-peers"); named != 2 || !strings.Contains(log.String(),
+			"other nodes do not answer: check that they run"); named != 2 || !strings.Contains(log.String(),
 			`addresses="a (`) {
 			t.Errorf("within a minute, two nodes have named the third %d times:\n%s", named, log)
 		}
@@ -160,7 +160,7 @@ func TestLastQuorumIsNotRemoved(t *testing.T) {
 				continue
 			}
 			err := leader.Group().Remove(ctx, name, false)
-			remedy := fmt.Sprintf("no majority: the cluster would stop deciding. Start '%s' and wait until RAFT NODES has them as healthy, or RAFT REMOVE those first", gone)
+			remedy := fmt.Sprintf("not a majority, so the cluster would stop deciding. Start '%s' and wait until RAFT NODES has them as healthy, or RAFT REMOVE those first", gone)
 			if err == nil || !strings.Contains(err.Error(), remedy) {
 				t.Errorf("removing %s while %s is down: %v", name, gone, err)
 			}

@@ -71,7 +71,7 @@ func (n *Node) importGroup(ctx context.Context, g *group.Group, from group.Sourc
 		if err == nil || ctx.Err() != nil || errors.Is(err, importing.ErrDamaged) || errors.Is(err, raft.ErrRaftShutdown) {
 			return imported, err
 		}
-		n.log.WarnOnce("import "+err.Error(), "the import is tried again until it succeeds", "error", err)
+		n.log.WarnOnce("import "+err.Error(), "the import failed and is retried until it succeeds", "error", err)
 		clock.Sleep(ctx, n.opt.MeetEvery)
 	}
 }
@@ -91,7 +91,7 @@ func checkDue(due, name string) error {
 }
 
 // ErrImporting is the error of questions about a state that is not whole yet.
-var ErrImporting = errors.New("the cluster does not have the whole state yet that --cluster-import brings")
+var ErrImporting = errors.New("the cluster does not have the whole state of --cluster-import yet")
 
 // lacksImport reports whether the cluster begins with an import, and a group here does not have its part of it.
 func (n *Node) lacksImport() bool {

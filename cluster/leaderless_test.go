@@ -29,7 +29,7 @@ func TestLostGroupsAreNamed(t *testing.T) {
 				}
 			}
 		}
-		if log.Has("groups have no leader") {
+		if log.Has("groups of keys have no leader") {
 			t.Error("all groups have leaders, and the log says otherwise")
 		}
 		for _, name := range []string{"d", "e"} {
@@ -45,7 +45,7 @@ func TestLostGroupsAreNamed(t *testing.T) {
 					t.Errorf("%s says of %s that the groups %v are not healthy, want %v", name, m.ID, m.UnhealthyGroups, want[m.ID])
 				}
 			}
-			line := regexp.MustCompile(`msg="groups have no leader[^\n]* node=` + name + ` [^\n]*groups=3,4`)
+			line := regexp.MustCompile(`msg="groups of keys have no leader[^\n]* node=` + name + ` [^\n]*groups=3,4`)
 			if !line.MatchString(log.String()) {
 				t.Errorf("the log of %s does not name the groups", name)
 			}

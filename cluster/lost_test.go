@@ -23,7 +23,7 @@ func TestReasonOfALostLeadership(t *testing.T) {
 			w := world{simulated: s}
 			w.cut(leader.opt.Node, true, true, true)
 			return func() {}
-		}, []string{"no majority of the 3 voters has answered for ", " for 2", "see to the silent nodes and the network"}},
+		}, []string{"no majority of the 3 voters has answered for ", " for 2", "check the silent nodes and the network"}},
 		{"another is elected", func(s *simulated, leader *Node) func() {
 			other := s.others(leader)[0].opt.Node
 			for _, m := range leader.Group().Parts().Raft.GetConfiguration().Configuration().Servers {

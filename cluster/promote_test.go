@@ -37,13 +37,13 @@ func TestFailedPromotionIsLogged(t *testing.T) {
 		leader.Group().Parts().Changing <- struct{}{} // another change of members is under way
 		time.Sleep(group.RPCTimeout + 5*time.Second)
 		if suffrage() != raft.Nonvoter || !lines.Has("could not be given its vote") ||
-			lines.Has("member has the state and votes") {
+			lines.Has("a member has the state and votes now") {
 			t.Errorf("while it cannot be promoted it is a %v, and the log says that it votes: %t", suffrage(),
-				lines.Has("member has the state and votes"))
+				lines.Has("a member has the state and votes now"))
 		}
 		<-leader.Group().Parts().Changing
 		time.Sleep(group.RPCTimeout + 5*time.Second)
-		if suffrage() != raft.Voter || !lines.Has("member has the state and votes") {
+		if suffrage() != raft.Voter || !lines.Has("a member has the state and votes now") {
 			t.Errorf("afterwards it is a %v", suffrage())
 		}
 	})

@@ -317,7 +317,7 @@ func TestNoReplicaMovesWhileANodeIsSilent(t *testing.T) {
 		s.awaitGroups()
 		s.kill("e")
 		time.Sleep(10 * time.Second)
-		const waits = "replicas are to move, and wait until these nodes answer"
+		const waits = "replicas cannot move until these nodes answer"
 		if lines.Has(waits) {
 			t.Error("nothing is to move, and the log says so")
 		}

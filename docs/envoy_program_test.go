@@ -38,7 +38,7 @@ func TestEnvoy(t *testing.T) {
 	t.Run("logins", func(t *testing.T) { envoyLogins(t, front) })
 	t.Run("a policy", func(t *testing.T) { envoyPolicy(t, front) })
 	t.Run("shadow", func(t *testing.T) {
-		const used = "rules of Envoy's rate limit service are in use"
+		const used = "loaded the rules of Envoy's rate limit service"
 		before := strings.Count(stint.Output(), used)
 		save(rules, "shop.yaml", strings.Replace(of, "requests_per_unit: 500", "requests_per_unit: 0", 1))
 		stint.Await(t, "it uses the changed rules", func() bool { return strings.Count(stint.Output(), used) > before })

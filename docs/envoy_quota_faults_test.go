@@ -272,7 +272,7 @@ func (e *envoys) revive(n *testserver.Process) {
 
 // lower halves the limit, and returns the time when all nodes have heard of it.
 func (e *envoys) lower() time.Duration {
-	const used = "rules of Envoy's rate limit service are in use"
+	const used = "loaded the rules of Envoy's rate limit service"
 	var before []int
 	for _, n := range e.nodes {
 		before = append(before, strings.Count(n.Output(), used))

@@ -16,7 +16,7 @@ import (
 
 // otherFlags are flags in the handbook that are not settings of the server.
 var otherFlags = map[string]string{
-	"--help":    "stint",
+	"--help": "stint", "--help-all": "stint",
 	"--dump":    "stint inspect",
 	"--version": "stint",
 	"--raw":     "redis-cli",

@@ -98,8 +98,8 @@ func found(t *testing.T, d *testdisk.Disk) int64 {
 }
 
 const (
-	notKept   = "state is not kept on disk at the moment"
-	keptAgain = "state is kept on disk again"
+	notKept   = "state cannot be written to disk"
+	keptAgain = "state is written to disk again"
 	noSave    = "could not write a snapshot"
 )
 
@@ -540,7 +540,7 @@ func TestStopDuringAFailure(t *testing.T) {
 				r.breakDisk(fault)
 				r.take(t, 5*time.Second)
 				r.stop()
-				if lost, again := r.logs.Count("they are lost"), r.logs.Count(keptAgain); lost != 1 || again != 0 {
+				if lost, again := r.logs.Count("and are lost"), r.logs.Count(keptAgain); lost != 1 || again != 0 {
 					t.Errorf("%s, fault %d: logged %d and %d times: %s", mode, i, lost, again, r.logs)
 				}
 			})

@@ -53,7 +53,7 @@ func (m *Manager) flush() {
 	}
 }
 
-var errIncomplete = errors.New("more keys were deleted at once than the journal can record; a new snapshot follows")
+var errIncomplete = errors.New("more keys were deleted at once than the journal can record, so a new snapshot is written")
 
 // flushNow flushes without waiting for the time of the next attempt after a failure.
 func (m *Manager) flushNow() {
@@ -124,10 +124,10 @@ func (m *Manager) report() {
 	switch was := m.failing.Load(); {
 	case err != nil && was == nil:
 		m.failing.Store(&failure{err})
-		m.Log.Error("state is not kept on disk at the moment; decisions go on, or are refused in the mode always", "reason", err)
+		m.Log.Error("state cannot be written to disk; decisions continue without it, except with --durability always, which refuses them", "reason", err)
 	case err == nil && was != nil:
 		m.failing.Store(nil)
-		m.Log.Info("state is kept on disk again")
+		m.Log.Info("state is written to disk again")
 	}
 }
 

@@ -253,7 +253,7 @@ func (m *Manager) finish() {
 		m.answerComplete(m.journalErr)
 	}
 	if err := m.manifest.Close(); err != nil {
-		m.Log.Warn("could not record what the directory holds; a file that goes missing may not be noticed", "reason", err)
+		m.Log.Warn("could not record what the directory holds, so a missing file may go unnoticed", "reason", err)
 	}
 	m.logLost()
 	m.publish()
@@ -266,6 +266,6 @@ func (m *Manager) logLost() {
 		err = m.Status().LastSaveErr
 	}
 	if err != nil {
-		m.Log.Error("stopped although the last changes could not be kept on disk; they are lost", "reason", err)
+		m.Log.Error("stopped, but the last changes could not be written to disk and are lost", "reason", err)
 	}
 }

@@ -213,7 +213,7 @@ func (r *recovery) change(c keyspace.Change) error {
 // skipRecord continues without a record that cannot be applied, and keeps a copy of its file.
 func (r *recovery) skipRecord(name string, offset int64, refused *RecordError) error {
 	r.found.Repaired = true
-	r.log.Warn("left out a record that cannot be applied; its change is lost, and older records of the same key or policy count",
+	r.log.Warn("left out a record that cannot be applied; its change is lost, and an older record of the same key or policy counts",
 		"file", name, "offset", offset, "record", refused.What, "reason", refused.Err, "copy", name+damagedSuffix)
 	if r.copied == name {
 		return nil
@@ -266,7 +266,7 @@ func (r *recovery) missing(c *contents) error {
 	}
 	r.found.Repaired = true
 	for _, d := range damage {
-		r.log.Warn("a file is missing or belongs elsewhere; the start goes on with the others, and what only that file held is lost", "file", d.Name, "reason", d.Err)
+		r.log.Warn("a file is missing or belongs elsewhere; the start continues with the other files, and what only this file held is lost", "file", d.Name, "reason", d.Err)
 		if d.Name == disk.ManifestFile {
 			c.manifest = nil
 		}

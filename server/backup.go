@@ -26,7 +26,7 @@ func (s *Server) Backup(ctx context.Context, to io.Writer, stale bool) (keys int
 }
 
 // ErrMayNotBackUp is the error of a user without the rights that a backup needs.
-var ErrMayNotBackUp = errors.New("a backup has every key: it needs a user with +save and ~*")
+var ErrMayNotBackUp = errors.New("a backup contains every key: use a user with +save and ~*")
 
 // AuthorizeBackup checks that a client at an address HOST:PORT may make a backup: authorization is Bearer with
 // USER:PASSWORD, or "" for the default user, if that needs no password. The error is ErrMayNotBackUp, [ErrNoAuth],

@@ -167,7 +167,7 @@ func TestListenErrors(t *testing.T) {
 	}
 	defer other.Close()
 	for address, want := range map[string]string{
-		taken.Addr().String(): "the address is taken, perhaps by a Redis or another Stint; stop that or choose another with --listen",
+		taken.Addr().String(): "the address is in use, perhaps by Redis or another Stint; stop that one, or choose another address with --listen",
 		"192.0.2.1:1":         "choose another address with --listen",
 		"unix:" + file:        "a file that is not a socket is in the way; move it or choose another path with --listen",
 		"unix:" + socket:      "another server answers there; stop it or choose another path with --listen",

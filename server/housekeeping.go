@@ -22,7 +22,7 @@ func (s *Server) housekeep(ctx context.Context) {
 		case <-tick.C:
 		}
 		if step := s.env.Clock.Follow(); step > 0 {
-			s.env.Log.Warn("time went on with the machine's clock: the machine was suspended or frozen, or its clock was set",
+			s.env.Log.Warn("the time jumped forward with the machine's clock: the machine was suspended, or its clock was set",
 				"by", step)
 		}
 		start := s.env.Clock.Now()

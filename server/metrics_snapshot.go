@@ -74,10 +74,10 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 var (
 	errStarting   = errors.New("starting: clients cannot connect yet")
 	errDraining   = errors.New("draining: the server is shutting down")
-	errNoLeader   = errors.New("no leader: the cluster has none that this node knows of")
-	errImporting  = errors.New("waiting for --cluster-import: the cluster does not have the whole state yet that a node brings; if none does, start one with that file")
+	errNoLeader   = errors.New("no leader: this node knows no leader of the cluster")
+	errImporting  = errors.New("waiting for --cluster-import: the cluster does not have the whole state yet; if no node was started with that file, start one")
 	errNotMember  = errors.New("not a member: RAFT REMOVE has removed this node, or it has not joined yet; its log says why it cannot join")
-	errNotHealthy = errors.New("not healthy: this node has not caught up with the leader, or leads and its entries are not committed in time")
+	errNotHealthy = errors.New("not healthy: this node has not caught up with the leader, or it leads and cannot commit entries in time")
 )
 
 // Ready says why the server cannot answer requests, nil if it can: it accepts connections, is not shutting down and, in

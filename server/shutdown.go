@@ -22,7 +22,7 @@ func (s *Server) shutdown() error {
 	services.Wait()
 	err := s.eventLoops.Stop()
 	if !clean {
-		s.env.Log.Warn("connections were closed before they had read all their replies", "shutdown_timeout",
+		s.env.Log.Warn("some connections were closed before they had read all their replies", "shutdown_timeout",
 			s.Config().ShutdownTimeout)
 	}
 	return err
@@ -49,7 +49,7 @@ func (s *Server) transferLeadership() {
 	ctx, cancel := context.WithTimeout(context.Background(), transferTimeout)
 	defer cancel()
 	if err := s.handLeadership(ctx); err != nil {
-		s.env.Log.Warn("no other node has taken over: the cluster elects one", "error", err)
+		s.env.Log.Warn("no other node has taken over the leadership, so the cluster elects a leader", "error", err)
 	}
 }
 

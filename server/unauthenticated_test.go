@@ -64,7 +64,7 @@ func TestClosedConnectionsAreLoggedOnceAMinute(t *testing.T) {
 			p.open(fmt.Sprintf("203.0.113.7:%d", i)).deliver([]byte(in))
 		}
 	}
-	if n := log.Count("closed a connection"); n != 2 {
+	if n := log.Count("closed a "); n != 2 {
 		t.Errorf("%d lines: %s", n, &log)
 	}
 	p.Advance(time.Minute)

@@ -42,9 +42,9 @@ func (l *Log) note(err error) {
 	l.moved.Broadcast()
 	switch {
 	case err != nil && before == nil:
-		l.log.Error("the disk does not take this leader's entries: nothing is granted by them, and they are written again until it does; see that it has room, and its kernel log", "reason", err)
+		l.log.Error("the disk refuses this leader's log entries, so it grants nothing and keeps retrying; check that the disk has room, and the kernel's log", "reason", err)
 	case err == nil && before != nil:
-		l.log.Info("the disk takes this node's entries again")
+		l.log.Info("the disk accepts this node's log entries again")
 	}
 }
 

@@ -60,7 +60,7 @@ func (ms *membership) raiseFormats(ctx context.Context) error {
 		if err := ms.formats.propose(ctx, fsm.KindVersion, fsm.VersionBody{Formats: to}); err != nil {
 			return err
 		}
-		ms.log.Info("all members know a newer format version: the cluster uses it from now on", "version", to)
+		ms.log.Info("all members support a newer format version, so the cluster uses it from now on", "version", to)
 		return nil
 	})
 }

@@ -91,7 +91,7 @@ func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) err
 
 // replace removes a member when a node of the same name takes its place.
 func (ms *membership) replace(ctx context.Context, old raft.Server, j JoinRequest) error {
-	ms.log.Warn("a member has come back without its state; it joins as a new one", "id", old.ID, "new_id", j.ID)
+	ms.log.Warn("a member has come back without its state and joins as a new one", "id", old.ID, "new_id", j.ID)
 	// The description is written before the old one is forgotten, or a nonvoter would become a voter.
 	if err := ms.write(ctx, j.ID, &j.Member); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (ms *membership) promote(ctx context.Context) {
 				ms.log.Once("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
 				continue
 			}
-			ms.log.Info("member has the state and votes", "id", s.ID)
+			ms.log.Info("a member has the state and votes now", "id", s.ID)
 		case s.Suffrage == raft.Voter && known && !votes:
 			err := ms.change(ctx, func(ctx context.Context) error { return ms.takeVote(ctx, s.ID) })
 			if err != nil && !errors.Is(err, errHandedOver) {
@@ -231,7 +231,7 @@ func (ms *membership) takeVote(ctx context.Context, id raft.ServerID) error {
 	if err := ms.raft.Await(ctx, func() error { return ms.raft.DemoteVoter(id, 0, changeTimeout).Error() }); err != nil {
 		return err
 	}
-	ms.log.Info("member has no vote any more", "id", id)
+	ms.log.Info("a member has lost its vote", "id", id)
 	return nil
 }
 
@@ -273,7 +273,7 @@ func (ms *membership) leaveToNext(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	if err := ms.raft.Await(ctx, func() error { return ms.transfers.transfer("") }); err != nil {
-		return fmt.Errorf("the node leads, and could not transfer leadership, which comes before its removal or the loss of its vote: %w", err)
+		return fmt.Errorf("the node leads, and must transfer leadership before it is removed or loses its vote, which failed: %w", err)
 	}
 	for ctx.Err() == nil {
 		moved := ms.leader.changed.Wait()
@@ -308,9 +308,9 @@ func (ms *membership) canRemoveVoter(ctx context.Context, id raft.ServerID) erro
 	}
 	switch {
 	case answering+len(missing) == 0:
-		return errors.New("it is the last member with a vote, and a cluster without one decides nothing: RAFT ADD another voter first")
+		return errors.New("it is the last member with a vote, and without one the cluster cannot decide: RAFT ADD another voter first")
 	case answering <= len(missing):
-		return fmt.Errorf("only %d of the %d remaining voters answer and have the state, which is no majority: the cluster would stop deciding. Start %s and wait until RAFT NODES has them as healthy, "+
+		return fmt.Errorf("only %d of the %d remaining voters answer and have the state, which is not a majority, so the cluster would stop deciding. Start %s and wait until RAFT NODES has them as healthy, "+
 			"or RAFT REMOVE those first that are gone for good", answering, answering+len(missing), strings.Join(missing, ", "))
 	}
 	return nil

@@ -94,7 +94,7 @@ func (s *savedState) saveClock() {
 		return
 	}
 	if err := s.disk.SaveClock(clocks); err != nil {
-		s.log.Once("clock", "cannot save the time for the next start; buckets will not refill for the time this node is down", "error", err)
+		s.log.Once("clock", "cannot save the time for the next start; buckets will not refill for the time that this node is down", "error", err)
 		return
 	}
 	s.lastClock, s.lastTime = clocks, applied

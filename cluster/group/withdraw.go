@@ -45,7 +45,7 @@ func (w *withdrawal) watchDisk(ctx context.Context) (pause time.Duration) {
 	case w.raft.State() != raft.Leader:
 		return clock.Never
 	case (stalled > w.opt.DiskTimeout || w.raft.DiskFails()) && w.raft.HasOthers():
-		w.log.Error("a write of the log has failed, or has not finished within the disk timeout: this node gives up leadership until the disk answers",
+		w.log.Error("a write to the log failed, or took longer than --cluster-disk-timeout: this node gives up leadership until the disk answers",
 			"waited", stalled.Round(time.Millisecond), "disk_timeout", w.opt.DiskTimeout)
 		w.withdraw()
 	}
@@ -68,7 +68,7 @@ func (w *withdrawal) watchEntries(ctx context.Context) (pause time.Duration) {
 	if !w.othersCanLead() {
 		return pause
 	}
-	w.log.Error("this leader's entries are committed too late, and another node can lead: it gives up leadership",
+	w.log.Error("this leader commits entries too late, and another node can lead: it gives up leadership",
 		"late", time.Since(since).Round(time.Millisecond), "in_a_row", inRow, "decide_timeout", w.opt.DecideTimeout)
 	w.withdraw()
 	return pause

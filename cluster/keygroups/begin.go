@@ -99,7 +99,7 @@ func (k *Groups) begin(saved noted, isNew bool) error {
 	}
 	if isNew {
 		if err := k.notes.write(saved); err != nil {
-			return fmt.Errorf("the groups of keys cannot begin: %w", err)
+			return fmt.Errorf("the groups of keys cannot start: %w", err)
 		}
 	}
 	k.awaitedImport.Store(saved.ImportName != "")
@@ -136,7 +136,7 @@ func (k *Groups) decideBy(all []Group) {
 func (k *Groups) warnOfImport(name string) {
 	if k.AwaitsImport() && !k.importing.Load() {
 		k.log.WarnOnce("await import",
-			"requests are answered with LOADING, because the cluster does not have the whole state yet that it begins with: start a node with --cluster-import and that state; or to begin without it, stop all nodes, empty every --dir, and start all",
+			"requests get LOADING, because the cluster does not have the whole state of its import yet: start a node with --cluster-import and that state; or to start without it, stop all nodes, empty every --dir, and start all",
 			"state_of", name)
 	}
 }

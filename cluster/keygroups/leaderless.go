@@ -41,13 +41,13 @@ func (l *leaderless) step(context.Context) {
 			lost = append(lost, fmt.Sprint(number))
 		}
 	}
-	const remedy = "start the nodes that do not run; if a majority of the nodes that had its replicas has lost them, restore a backup into a new cluster"
+	const remedy = "start the nodes that are down; if a majority of a group's replicas is lost, restore a backup into a new cluster"
 	switch {
 	case len(lost) == 0:
 	case l.keys.opt.Common.Groups < 2:
-		l.log.WarnOnce("leaderless", "the cluster has no leader, and decides nothing: "+remedy)
+		l.log.WarnOnce("leaderless", "the cluster has no leader and decides nothing: "+remedy)
 	default:
-		l.log.WarnOnce("leaderless "+strings.Join(lost, ","), "groups have no leader, and their keys are not decided: "+
+		l.log.WarnOnce("leaderless "+strings.Join(lost, ","), "groups of keys have no leader, so their keys are not decided: "+
 			remedy, "groups", strings.Join(lost, ","))
 	}
 }

@@ -58,14 +58,14 @@ func (p *placer) step(ctx context.Context) {
 	case next != nil && len(silent) > 0:
 		names := strings.Join(silent, ", ")
 		p.log.WarnOnce("silent "+names,
-			"replicas are to move, and wait until these nodes answer: start them, or RAFT REMOVE those that are gone for good",
+			"replicas cannot move until these nodes answer: start them, or RAFT REMOVE the nodes that are gone for good",
 			"nodes", names)
 	case next != nil:
 		if err := group.Place(ctx, p.keys.first, next); err != nil {
-			p.log.Once("place "+err.Error(), "the replicas of a group could not be placed otherwise yet", "error", err)
+			p.log.Once("place "+err.Error(), "the replicas of a group could not be moved yet", "error", err)
 			return
 		}
-		p.log.Info("the replicas of a group are placed otherwise", "table", next)
+		p.log.Info("the replicas of a group move", "table", next)
 		return
 	}
 	for number, all := range members {
@@ -82,7 +82,7 @@ func (p *placer) replaceLeaders(ctx context.Context, nodes []raft.ServerID, grou
 			continue
 		}
 		if err := p.keys.Group(number).Asked().Transfer(ctx, ""); err != nil {
-			p.log.Once("replace "+err.Error(), "a group is still led by a node that was removed, or is a nonvoter", "group",
+			p.log.Once("replace "+err.Error(), "a group is still led by a node that was removed or is a nonvoter", "group",
 				number, "id", leader.ID, "error", err)
 		}
 	}

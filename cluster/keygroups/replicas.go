@@ -91,7 +91,7 @@ func (k *Groups) beginReplica(number int, id raft.ServerID, version uint64) erro
 		return err
 	}
 	k.replace(number, g)
-	k.log.Info("a replica begins", "group", number, "id", id)
+	k.log.Info("a replica starts on this node", "group", number, "id", id)
 	return nil
 }
 
@@ -187,6 +187,6 @@ func (k *Groups) end(number int, g Group, version uint64) error {
 	kept := k.opt.Stores[number-1]
 	kept.Clear()
 	kept.Replaced()
-	k.log.Info("a replica has left this node", "group", number, "id", g.id)
+	k.log.Info("a replica was removed from this node", "group", number, "id", g.id)
 	return disk.Remove()
 }

@@ -36,7 +36,7 @@ func (s *Server) Serve(ctx context.Context, conn net.Conn) {
 		}
 		if q.State != nil {
 			if err := s.sendState(ctx, conn, q.Group, *q.State); err != nil {
-				s.Log.Debug("the state of a group was not sent whole", "group", q.Group, "error", err)
+				s.Log.Debug("the state of a group was not sent completely", "group", q.Group, "error", err)
 			}
 			return
 		}

@@ -29,7 +29,7 @@ type SharedPatterns struct {
 func (p *SharedPatterns) Step(context.Context) {
 	now := p.Differing()
 	if now != "" && now != p.said {
-		p.Log.Warn("nodes were started with different --cluster-shared: those without a pattern refuse requests with CROSSSLOT that others answer; give all nodes the same", "patterns", now)
+		p.Log.Warn("nodes were started with different --cluster-shared, so some refuse with CROSSSLOT what others answer; give all nodes the same patterns", "patterns", now)
 	}
 	p.said = now
 }

@@ -42,7 +42,7 @@ func (v retryingVotes) persist(set func() error) error {
 	if err == nil || !v.raft.running.Load() {
 		return err
 	}
-	v.log.Error("the disk does not take this node's vote: the node takes no part in the cluster until it does", "reason",
+	v.log.Error("the disk refuses this node's vote, so the node takes no part in the cluster until it can be written", "reason",
 		err)
 	for err != nil {
 		select {
@@ -52,7 +52,7 @@ func (v retryingVotes) persist(set func() error) error {
 		}
 		err = set()
 	}
-	v.log.Info("the disk takes this node's votes again")
+	v.log.Info("the disk accepts this node's votes again")
 	return nil
 }
 

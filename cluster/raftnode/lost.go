@@ -81,10 +81,10 @@ func (n *Node) explain(since time.Duration) *loss {
 		l.reason, l.remedy = "this node was removed from the voters", "none is needed"
 	case 2*(voters-len(silent)) <= voters:
 		l.reason = fmt.Sprintf("no majority of the %d voters has answered for %v", voters, least.Round(time.Millisecond))
-		l.remedy = "see to the silent nodes and the network; if they run, and are only slow, lengthen --cluster-heartbeat on every node"
+		l.remedy = "check the silent nodes and the network; if they only answer slowly, raise --cluster-heartbeat on every node"
 	default:
-		l.reason = fmt.Sprintf("others elected a leader, because they had heard nothing from this one for %v", n.heartbeat)
-		l.remedy = "see to the network, and whether this machine is too busy; if so, lengthen --cluster-heartbeat on every node"
+		l.reason = fmt.Sprintf("the other nodes elected a leader, because they had heard nothing from this one for %v", n.heartbeat)
+		l.remedy = "check the network, and whether this machine is too busy; if it is, raise --cluster-heartbeat on every node"
 	}
 	return l
 }
@@ -113,7 +113,7 @@ func (n *Node) LogLoss(term uint64, transferred bool) {
 	}
 	if p := n.paused.Load(); p != nil && n.clock.Mono()-p.ended < 2*n.heartbeat {
 		fields = append(fields, "stood_still", p.late.Round(time.Millisecond))
-		remedy = "this process had no processor time: give it more, or lengthen --cluster-heartbeat on every node"
+		remedy = "this process had no processor time: give it more, or raise --cluster-heartbeat on every node"
 	}
 	n.log.Warn("no longer the leader", append(fields, "remedy", remedy)...)
 }

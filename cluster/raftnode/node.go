@@ -94,7 +94,7 @@ func (n *Node) Member(node string) (raft.Server, error) {
 			return s, nil
 		}
 	}
-	return raft.Server{}, fmt.Errorf("there is no member '%s'; RAFT NODES lists those there are", node)
+	return raft.Server{}, fmt.Errorf("there is no member '%s'; RAFT NODES lists the members", node)
 }
 
 // HasLog reports whether this node has been in a cluster.

@@ -67,7 +67,7 @@ func (d *Dir) note(votes uint64) {
 		return
 	}
 	if err := d.manifest.Raise(votes, d.log.Position()); err != nil {
-		d.to.Warn("cannot note how far the log and the votes have come; that they are older later may not be noticed", "dir",
+		d.to.Warn("cannot record how far the log and the votes have come, so a later start with older copies may go unnoticed", "dir",
 			d.dir, "error", err)
 	}
 }

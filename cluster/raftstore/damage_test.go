@@ -326,7 +326,7 @@ func TestOlderSnapshot(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Index != 9 {
 		t.Errorf("the snapshot used is %+v, %v", list, err)
 	}
-	if !strings.Contains(log.String(), "the node goes on from the one before") {
+	if !strings.Contains(log.String(), "the node continues from the previous one") {
 		t.Errorf("it says %q", log.String())
 	}
 }

@@ -92,7 +92,7 @@ func open(dir string, to *slog.Logger, openLog func(isUsed bool) (nodeLog, error
 		return nil, errors.Join(err, d.closeManifest(), log.Close())
 	}
 	if repaired != nil {
-		to.Warn("one of the two copies of the votes was damaged; it was made anew from the other", "reason", repaired)
+		to.Warn("one of the two copies of the votes was damaged and was restored from the other", "reason", repaired)
 	}
 	var damage []error
 	if d.snapshots, damage, err = openSnapshots(dir, d.incarnation, to); err == nil {
@@ -134,7 +134,7 @@ func refuseStandalone(dir string) error {
 		return err
 	}
 	if name != "" {
-		return fmt.Errorf("%s holds the state of a server that stood alone (%s); start the node with an empty --dir; a new cluster gets that state by --cluster-import %s at one node", dir, name, dir)
+		return fmt.Errorf("%s holds the state of a standalone server (%s); start the node with an empty --dir; to give a new cluster that state, start one node with --cluster-import %s", dir, name, dir)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func openSnapshots(dir, incarnation string, to *slog.Logger) (s *snapshotStore, 
 		case err == nil:
 			s.newest = meta
 			for _, d := range damage {
-				to.Warn("a snapshot of the cluster's state is damaged; the node goes on from the one before, and the log", "reason",
+				to.Warn("a snapshot of the cluster's state is damaged; the node continues from the previous one and the log", "reason",
 					d, "snapshot", name)
 			}
 			return s, damage, nil

@@ -27,7 +27,7 @@ type reserved struct {
 
 const (
 	otherParameters = "ERR AS: the id was used for a request with other parameters"
-	otherAmounts    = "ERR id: it was settled or canceled with other amounts"
+	otherAmounts    = "ERR id: the request was already settled or canceled with other amounts"
 )
 
 // any makes up a request for one key or two.

@@ -10,7 +10,7 @@ import (
 const framesVersion = 1
 
 // errNoFrames refuses a node of a build before version 0.2.0.
-var errNoFrames = errors.New("it is of a build before version 0.2.0, which speaks otherwise with Raft: upgrade it to 0.2.0 first")
+var errNoFrames = errors.New("it runs a version before 0.2.0, whose Raft messages differ: upgrade it to 0.2.0 first")
 
 // ServeRaft sets the function that serves a connection for Raft until it closes. It is called before Start.
 func (p *Peers) ServeRaft(serve func(net.Conn)) { p.serveRaft = serve }

@@ -88,7 +88,7 @@ func (p *Peers) shareDial(to streamsTo) (*sharedDial, error) {
 	return d, nil
 }
 
-var errNoStreams = errors.New("the node does not carry groups of keys in streams: start it with the version of this node")
+var errNoStreams = errors.New("the other node is too old to carry groups of keys in streams: start it with the version of this node")
 
 // dialStreams connects, and receives until the connection ends.
 func (p *Peers) dialStreams(to streamsTo, d *sharedDial) {

@@ -76,7 +76,7 @@ func loadCertificate(certFile, keyFile string, authorities *x509.CertPool) (*tls
 			KeyUsages: []x509.ExtKeyUsage{usage}})
 		if err != nil {
 			return nil,
-				errors.Join(fmt.Errorf("--cluster-tls-cert: %s would not be accepted by the other nodes; it has to be signed by --cluster-tls-ca, for servers and for clients", certFile), err)
+				errors.Join(fmt.Errorf("--cluster-tls-cert: the other nodes would reject %s; it must be signed by --cluster-tls-ca for both servers and clients", certFile), err)
 		}
 	}
 	return &pair, nil

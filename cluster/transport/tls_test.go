@@ -80,8 +80,8 @@ func TestCertificatesTheOthersWouldNotTake(t *testing.T) {
 	a.sign("server-only", time.Now().Add(time.Hour), x509.ExtKeyUsageServerAuth)
 	for _, c := range []struct{ name, authority, want string }{
 		{"expired", a.path("ca.pem"), "expired on"},
-		{"server-only", a.path("ca.pem"), "for servers and for clients"},
-		{"good", other.path("ca.pem"), "has to be signed by --cluster-tls-ca"},
+		{"server-only", a.path("ca.pem"), "for both servers and clients"},
+		{"good", other.path("ca.pem"), "must be signed by --cluster-tls-ca"},
 		{"good", a.path("good.key"), "holds no certificate"},
 		{"missing", a.path("ca.pem"), "no such file"},
 	} {

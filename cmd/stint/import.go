@@ -135,8 +135,8 @@ func (i *imported) into(ctx context.Context, to *cluster.Node, scratch string, l
 	case err != nil:
 		log.Error("the state was not imported; restart this node to retry", "from", i.path, "error", err)
 	case !done:
-		log.Info("the cluster has begun with an import before: remove --cluster-import", "from", i.path)
+		log.Info("the cluster was already started from an import: remove --cluster-import", "from", i.path)
 	default:
-		log.Info("the cluster begins with the imported state: remove --cluster-import", "from", i.path, "keys", keys)
+		log.Info("the state was imported into the cluster: remove --cluster-import", "from", i.path, "keys", keys)
 	}
 }

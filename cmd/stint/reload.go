@@ -21,7 +21,7 @@ func reloadCertificates(s *server.Server, cfg *config.Config, signals <-chan os.
 	files := watchFiles(cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA)
 	go reloadLoop(files, signals, end, log, func() error {
 		if cfg.TLSCert == "" {
-			log.Info("nothing to reload: there is no --tls-cert. Settings change by CONFIG SET, users by ACL LOAD")
+			log.Info("nothing to reload, because there is no --tls-cert; to change settings send CONFIG SET, to reload users ACL LOAD")
 			return nil
 		}
 		if err := s.ReloadTLS(); err != nil {
@@ -45,7 +45,7 @@ func reloadLoop(files *watchedFiles, signals <-chan os.Signal, end <-chan struct
 			return
 		case s := <-signals:
 			if s != syscall.SIGHUP {
-				log.Info("ignored a signal; the log goes to standard error, and needs no signal after a rotation", "signal", s.String())
+				log.Info("ignored a signal: the log goes to standard error, so a rotation needs no signal", "signal", s.String())
 				continue
 			}
 			files.changed()

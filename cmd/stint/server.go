@@ -159,7 +159,7 @@ func newLogger(cfg config.Config, to io.Writer) (log *slog.Logger, level *slog.L
 		return slog.New(slog.NewTextHandler(to, options))
 	}
 	queue := logqueue.New(to, func(lost int) {
-		on(to).Error("lines of the log were lost, because standard error was not read, or could not be written", "lines", lost)
+		on(to).Error("some lines of the log were lost, because standard error could not be written fast enough", "lines", lost)
 	})
 	return on(queue), level, queue.Flush
 }

@@ -74,7 +74,7 @@ type Status struct {
 	Members      []Member // this node among them
 	Groups       []Group  // of keys; none where one leader decides all keys
 	Replicas     int      // of each group of keys; 0 for one on every node
-	AwaitsImport bool     // the cluster does not have the whole state yet that --cluster-import brings
+	AwaitsImport bool     // the cluster does not have the whole state of --cluster-import yet
 	Forming      bool     // there are to be several groups of keys, which have not begun
 }
 

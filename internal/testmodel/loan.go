@@ -224,7 +224,7 @@ func (c *loanCall) readLoan(words []string) (err error) {
 	}
 	for _, prefix := range []string{"node/", "group/"} {
 		if strings.HasPrefix(c.holder, prefix) {
-			return refuse("ERR holder: names that begin with %s are those of a cluster's nodes and groups", prefix)
+			return refuse("ERR holder: names that begin with %s are reserved for a cluster's nodes and groups", prefix)
 		}
 	}
 	if c.number, err = between("number", words[1], 1, math.MaxInt64); err != nil {

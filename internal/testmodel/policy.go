@@ -220,7 +220,7 @@ func limitsOf(m *Model, name, id string, fields []string) (*policy, []request, e
 			return nil, nil, err
 		}
 		if len(r.key) > mostKey || r.limit.algorithm == concurrency && (r.holder == "" || len(r.holder) > 255) {
-			return nil, nil, refuse("ERR id: with it, or the fields, in place, a key of the policy is longer than --max-key-size or a holder is not 1 to 255 bytes")
+			return nil, nil, refuse("ERR id: with this id and these fields, a key of the policy is longer than --max-key-size or a holder is not 1 to 255 bytes")
 		}
 	}
 	return p, limits, nil

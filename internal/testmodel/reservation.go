@@ -34,11 +34,11 @@ func (v *reservation) boundaries() []int64 { return []int64{v.end} }
 const reserved = "reservation"
 
 const (
-	noDuration   = refusal("ERR AS: needs FOR and a duration, for which the request is remembered")
+	noDuration   = refusal("ERR AS: needs FOR and the duration for which the request is remembered")
 	emptyID      = refusal("ERR AS: the id must not be empty")
 	noID         = refusal("ERR FOR: needs AS and an id")
 	otherRequest = refusal("ERR AS: the id was used for a request with other parameters; nothing was taken")
-	otherAmounts = refusal("ERR id: it was settled or canceled with other amounts; nothing was changed")
+	otherAmounts = refusal("ERR id: the request was already settled or canceled with other amounts; nothing was changed")
 )
 
 // checkReserve returns an error if only one of AS and FOR was given.

@@ -30,7 +30,7 @@ func (u *Users) Load() error {
 func (u *Users) load() error {
 	text, err := readFile(u.file)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("the file of users cannot be read: %w; an empty file will do, ACL SAVE writes it", err)
+		return fmt.Errorf("the file of users cannot be read: %w; create an empty file, which ACL SAVE then writes", err)
 	}
 	if err != nil {
 		return fmt.Errorf("the file of users cannot be read: %w", err)

@@ -23,7 +23,7 @@ func TestByteOrderMark(t *testing.T) {
 // The error for a file that does not exist names the remedy.
 func TestNoFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users.acl")
-	if _, err := New(Settings{File: file}); err == nil || !strings.Contains(err.Error(), file+": no such file or directory; an empty file will do") {
+	if _, err := New(Settings{File: file}); err == nil || !strings.Contains(err.Error(), file+": no such file or directory; create an empty file") {
 		t.Errorf("%v", err)
 	}
 }

@@ -28,13 +28,13 @@ var (
 	errUnknown       = errors.New("Unknown command or category name in ACL")
 	errNoPassword    = errors.New("The password you are trying to remove from the user does not exist")
 	errBadHash       = errors.New("The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters")
-	errTooMany       = errors.New("More than can be kept of one user: 64 passwords, 256 patterns of keys and of channels, 1024 rules about commands")
-	errTooLong       = errors.New("A password may have 16384 bytes, a pattern of keys or channels 1024")
+	errTooMany       = errors.New("One user may have at most 64 passwords, 256 patterns of keys, 256 patterns of channels and 1024 rules about commands")
+	errTooLong       = errors.New("A password may have at most 16384 bytes, and a pattern of keys or channels at most 1024")
 	errCap           = fmt.Errorf("A cap must be an integer between 1 and %d, or 0 for none", int64(maxCap))
 	errAllKeys       = errors.New("Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any effect. Try 'resetkeys' to start with an empty list of patterns")
 	errAllChannels   = errors.New("Adding a pattern after the * pattern (or the 'allchannels' flag) is not valid and does not have any effect. Try 'resetchannels' to start with an empty list of channels")
 	errSelector      = errors.New("Selectors are not supported; give the user one set of commands and keys")
-	errKeyCapPattern = errors.New("max-keys counts the keys that begin as the user's key patterns do, so these must be texts that end in one *, such as ~tenant7:*")
+	errKeyCapPattern = errors.New("max-keys counts keys by the beginnings of the user's key patterns, so each pattern must be a text with one * at its end, such as ~tenant7:*")
 )
 
 // narrows refuses a pattern for a user with all keys or channels. It would change nothing, although it is probably

@@ -75,7 +75,7 @@ func readJSON(r *http.Request, into any, has string) error {
 			return nil
 		}
 		if err == nil {
-			err = errors.New("there is more behind it")
+			err = errors.New("there is more text after it")
 		}
 	}
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {

@@ -51,7 +51,7 @@ func (a *Admin) backup(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		a.log.Info("sent a backup", "to", r.RemoteAddr, "keys", keys, "bytes", to.bytes, "took", time.Since(started))
 	case to.bytes > 0:
-		a.log.Warn("a backup was not sent to its end", "to", r.RemoteAddr, "bytes", to.bytes, "error", err)
+		a.log.Warn("a backup was not sent completely", "to", r.RemoteAddr, "bytes", to.bytes, "error", err)
 		panic(http.ErrAbortHandler)
 	default:
 		a.log.Warn("cannot make a backup", "for", r.RemoteAddr, "error", err)

@@ -84,7 +84,7 @@ func (d *draft) limits(s *server.Server) ([]engine.Op, error) {
 		return nil, err
 	}
 	if op.Options&(engine.Shadow|engine.Strict) != 0 {
-		return nil, userError{"limits: SHADOW and STRICT are no limits: use their boxes"}
+		return nil, userError{"limits: SHADOW and STRICT are not limits: set them by their boxes"}
 	}
 	return op.Parts, nil
 }
@@ -234,7 +234,7 @@ type applied struct {
 func (d *draft) command(s *server.Server) (words []string, limits []engine.Op, err error) {
 	if d.Remove {
 		if d.Limits != "" || d.Shadow || d.Strict {
-			return nil, nil, userError{"remove: a policy that is removed has no limits, shadow or strict: leave them out"}
+			return nil, nil, userError{"remove: leave out limits, shadow and strict when you remove a policy"}
 		}
 		return []string{"RL.POLICY", "DEL", d.Name}, nil, nil
 	}
@@ -265,7 +265,7 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	defer a.setting.Unlock()
 	before, known := s.Keys().Policy(d.Name)
 	if d.Version != "" && d.Version != versionOf(&before, known) {
-		return nil, userError{"somebody else has changed this policy since its effect was shown: look at it, and at the effect, again"}
+		return nil, userError{"somebody else has changed this policy since its effect was shown: check its effect again"}
 	}
 	if d.Remove && before.Overridden > 0 {
 		return nil, userError{fmt.Sprintf("%s has overrides by now, %d of them, which would be lost with it: to remove it all the same, send RL.POLICY DEL %s", d.Name, before.Overridden, d.Name)}

@@ -47,9 +47,9 @@ func TestStrangeDrafts(t *testing.T) {
 		"{\"name\":\"p\xff\",\"limits\":\"TB a 1 1/s\"}":   "UTF-8",
 		`{"name":"p","limits":"TB a 1 1/s SHADOW"}`:        "boxes",
 		`{"name":"p","limits":"TB a 1 1/s SHADOW STRICT"}`: "boxes",
-		`{"name":"p","remove":true,"limits":"TB a 1 1/s"}`: "leave them out",
-		`{"name":"p","remove":true,"shadow":true}`:         "leave them out",
-		`{"name":"p","remove":true,"strict":true}`:         "leave them out",
+		`{"name":"p","remove":true,"limits":"TB a 1 1/s"}`: "leave out limits",
+		`{"name":"p","remove":true,"shadow":true}`:         "leave out limits",
+		`{"name":"p","remove":true,"strict":true}`:         "leave out limits",
 	} {
 		if status, text := h.send(http.MethodPost, "/api/policy", body); status != http.StatusBadRequest || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", body, status, text)

@@ -60,7 +60,7 @@ func (a *Admin) resetKey(ctx context.Context, s *server.Server, r *http.Request)
 		return nil, userError{"there is no such key: nothing was reset"}
 	}
 	if kind := held[0].Held.Algorithm; kind.IsValue() {
-		return nil, userError{"the key holds data of the type " + kind.String() + ", and no limit: nothing was reset; DEL deletes it"}
+		return nil, userError{"the key holds data of the type " + kind.String() + ", not a limit: nothing was reset; DEL deletes it"}
 	}
 	if err := carryOut(ctx, r, s, "DEL", c.Key); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (a *Admin) override(ctx context.Context, s *server.Server, r *http.Request)
 	defer a.setting.Unlock()
 	before, known := s.Keys().PolicyOf(c.Policy, []byte(c.ID))
 	if c.Version != versionOf(&before, known) {
-		return nil, userError{"somebody else has changed the limits of this caller since they were shown: look at them again"}
+		return nil, userError{"somebody else has changed the limits of this caller since they were shown: load them again"}
 	}
 	if err := carryOut(ctx, r, s, words...); err != nil {
 		return nil, err

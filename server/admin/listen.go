@@ -79,7 +79,7 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 	address := cfg.AdminAddress()
 	if address == "" {
 		if cfg.Admin != "" {
-			log.Warn("no metrics, health or admin page: their default address is used by another setting; choose one with --admin", "admin", cfg.Admin)
+			log.Warn("the HTTP server for metrics, health checks and the dashboard did not start: another setting uses its default address; choose an address with --admin", "admin", cfg.Admin)
 		}
 		return nil, nil
 	}
@@ -93,10 +93,10 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 	listener, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE) && cfg.AdminIsDefault():
-		log.Warn("no metrics, health or admin page: their default address is in use; choose another with --admin", "admin", address)
+		log.Warn("the HTTP server for metrics, health checks and the dashboard did not start: its default address is in use; choose another with --admin", "admin", address)
 		return nil, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("cannot listen on %s: the address is taken, perhaps by another Stint; stop that or choose another with --admin", address)
+		return nil, fmt.Errorf("cannot listen on %s: the address is in use, perhaps by another Stint; stop that one, or choose another address with --admin", address)
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --admin", address, err)
 	}
@@ -115,7 +115,7 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 	go func() {
 		defer close(a.ended)
 		if err := a.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the admin HTTP server stopped", "error", err)
+			log.Error("the HTTP server of --admin stopped", "error", err)
 		}
 	}()
 	return a, nil

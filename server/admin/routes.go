@@ -64,7 +64,7 @@ func knownParameters(next http.HandlerFunc) http.HandlerFunc {
 		query, err := url.ParseQuery(r.URL.RawQuery)
 		for name, values := range query {
 			if !slices.Contains(parametersOf[r.URL.Path], name) || len(values) > 1 {
-				err = fmt.Errorf("%q is no parameter of this path, or is there twice", name)
+				err = fmt.Errorf("%q is not a parameter of this path, or is given twice", name)
 			}
 		}
 		if err != nil {

@@ -21,7 +21,7 @@ var (
 	ErrNoReply = errors.New("the command has no reply")
 	// ErrRepliesTooBig is the error of commands whose replies are longer than --output-buffer-size. They were carried
 	// out.
-	ErrRepliesTooBig = errors.New("the replies are longer than --output-buffer-size; the commands were carried out")
+	ErrRepliesTooBig = errors.New("the commands were executed, but their replies are larger than --output-buffer-size")
 )
 
 // Do executes commands, in RESP, as a connection of the caller would, but on a separate session: nothing of the

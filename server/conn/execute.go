@@ -18,7 +18,7 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	if err != nil && command.IsHTTP(args[0]) {
 		s.public.Wait.Begin(wait.ForClose)
 		s.env.Registry.LogClosed(slog.LevelWarn,
-			"closed a connection that sent an HTTP request, perhaps a web page's attempt to send commands",
+			"closed a connection that sent an HTTP request; perhaps a web page tried to send commands",
 			"client", s.public.ID(), "addr", s.public.Addr())
 		return true
 	}

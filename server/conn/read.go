@@ -122,7 +122,7 @@ func (batch *commandBatch) refuse(s *Session, err error) {
 // protocolError refuses input that is not a command, and closes.
 func (s *Session) protocolError(batch *commandBatch, err error) {
 	if errors.Is(err, resp.ErrTLS) {
-		s.env.Registry.LogClosed(slog.LevelWarn, "closed a connection by TLS on a port without; TLS is for --tls-listen",
+		s.env.Registry.LogClosed(slog.LevelWarn, "closed a TLS connection on a port without TLS; TLS clients must connect to --tls-listen",
 			"client", s.public.ID(), "addr", s.public.Addr())
 	}
 	batch.out.Error(err.Error())

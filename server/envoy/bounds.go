@@ -29,7 +29,7 @@ func (r *requests) begin(ctx context.Context, info *tap.Info) (context.Context, 
 	}
 	if most := r.most.Load(); r.count.Add(1) > most {
 		r.count.Add(-1)
-		return ctx, status.Errorf(codes.Unavailable, "%d requests are under way, which is the most: try again shortly", most)
+		return ctx, status.Errorf(codes.Unavailable, "%d requests are in progress, the maximum: try again shortly", most)
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	context.AfterFunc(ctx, func() {

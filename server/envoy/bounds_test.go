@@ -48,7 +48,7 @@ func TestRequestsUnderWay(t *testing.T) {
 	}
 	h.eventually("the requests are under way", func() bool { return h.Service.requests.count.Load() == most })
 	client := ratelimit.NewRateLimitServiceClient(h.dial())
-	h.expect(context.Background(), client, parse(t, "shop table=orders"), codes.Unavailable, "10 requests are under way")
+	h.expect(context.Background(), client, parse(t, "shop table=orders"), codes.Unavailable, "10 requests are in progress")
 	cancel()
 	h.eventually("their places are free", func() bool { return h.Service.requests.count.Load() == 0 })
 	h.expect(context.Background(), client, parse(t, "shop table=orders"), codes.OK, "")

@@ -51,7 +51,7 @@ func (h *healthServer) Check(ctx context.Context, in *grpc_health_v1.HealthCheck
 func (h *healthServer) Watch(in *grpc_health_v1.HealthCheckRequest, out grpc_health_v1.Health_WatchServer) error {
 	defer h.watchers.Add(-1)
 	if h.watchers.Add(1) > maxWatchers {
-		return status.Errorf(codes.ResourceExhausted, "%d clients watch the health of this server, which is the most: use Check", maxWatchers)
+		return status.Errorf(codes.ResourceExhausted, "%d clients watch the health of this server, the maximum: use Check", maxWatchers)
 	}
 	return h.Server.Watch(in, out)
 }

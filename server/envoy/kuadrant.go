@@ -126,7 +126,7 @@ func (k *kuadrant) giveBack(caller gateway.Caller, held rls.Held) {
 	ctx, cancel := context.WithTimeout(context.Background(), k.requests.timeout())
 	defer cancel()
 	if _, err := k.execute(ctx, caller, held.Cancel()); err != nil {
-		k.gateway.Log().Warn("a reservation that was not committed stays taken", "error", err)
+		k.gateway.Log().Warn("a reservation was not committed, so its tokens stay taken", "error", err)
 	}
 }
 

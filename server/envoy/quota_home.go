@@ -66,7 +66,7 @@ func (s *quotaSession) failure(failed error) error {
 		return errorOf(reply)
 	}
 	s.quotas.unanswered.Add(1)
-	s.quotas.warn("tokens of a quota could not be lent: Envoys keep what they have until its time to live is over", "error", reply)
+	s.quotas.warn("tokens of a quota could not be lent: each Envoy keeps its assignment until its time to live is over", "error", reply)
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (p *policyLimits) find(ctx context.Context, s *quotaSession, caller gateway
 	found := policyLimit{at: now}
 	found.limit, found.err = s.lookUp(ctx, caller, policy, id)
 	if found.err != nil {
-		s.quotas.warn("quotas of a policy are not assigned: Envoys do what their no_assignment_behavior says", "policy", policy, "error", found.err)
+		s.quotas.warn("quotas of a policy are not assigned: Envoy follows its no_assignment_behavior", "policy", policy, "error", found.err)
 	}
 	p.of[name] = found
 	return found, found.err

@@ -18,7 +18,7 @@ func (s *quotaSession) usages(ctx context.Context, caller gateway.Caller, r *rep
 		s.domain = name
 	}
 	if s.domain == "" {
-		return nil, status.Error(codes.InvalidArgument, "the first report has no domain; it must be that of the configuration, such as domain: shop")
+		return nil, status.Error(codes.InvalidArgument, "the first report has no domain: give it the domain of the configuration, such as domain: shop")
 	}
 	rules := s.quotas.service.rules.Load().Rules()
 	all := make([]rlqs.Usage, 0, len(r.in.GetBucketQuotaUsages()))
@@ -49,12 +49,12 @@ func count(n uint64) int64 { return int64(min(n, 1<<40)) }
 func (s *quotaSession) rule(ctx context.Context, caller gateway.Caller, now time.Duration, found *rls.Quota, u *rlqs.Usage) bool {
 	rule := found.Rule
 	if len(found.Key)+maxKeySuffix > s.quotas.service.gateway.Config().MaxKeyBytes {
-		s.quotas.warn("the id of a quota is too long for --max-key-size: Envoys forget it, and do what their no_assignment_behavior says", "domain", s.domain, "bytes", len(found.Key))
+		s.quotas.warn("the id of a quota is too long for --max-key-size: Envoy forgets it and follows its no_assignment_behavior", "domain", s.domain, "bytes", len(found.Key))
 		u.Kind = rlqs.Abandon
 		return true
 	}
 	if found.NoDomain {
-		s.quotas.warn("quotas are asked for in a domain without rules: everything is allowed", "domain", s.domain)
+		s.quotas.warn("Envoy asks for quotas in a domain without rules: everything is allowed", "domain", s.domain)
 	}
 	switch {
 	case rule == nil, rule.Unlimited:

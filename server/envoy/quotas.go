@@ -79,7 +79,7 @@ func (q *quotas) StreamRateLimitQuotas(out quotaStream) error {
 	case q.streams <- struct{}{}:
 		defer func() { <-q.streams }()
 	default:
-		return status.Errorf(codes.ResourceExhausted, "%d streams of quotas are open, which is the most for one server", cap(q.streams))
+		return status.Errorf(codes.ResourceExhausted, "%d streams of quotas are open, the maximum for one server", cap(q.streams))
 	}
 	ctx, cancel := context.WithCancel(out.Context())
 	defer cancel()
@@ -164,7 +164,7 @@ func (s *quotaSession) answer(ctx context.Context, r *report) error {
 	before := s.stream.Refused()
 	operations := s.stream.Report(r.at, usages)
 	if s.stream.Refused() > before {
-		s.quotas.warn("a stream of quotas has more buckets than a report has room for, or this node has too many, of one limit or of all: Envoys forget the others, and do what their no_assignment_behavior says", "domain", s.domain, "client", caller.Address)
+		s.quotas.warn("a stream of quotas has more buckets than fit into a report, or this node has too many: Envoy forgets the rest and follows its no_assignment_behavior", "domain", s.domain, "client", caller.Address)
 	}
 	if err := s.carryOut(ctx, caller, operations); err != nil {
 		return err

@@ -46,7 +46,7 @@ func (s *Service) Ready() error {
 func (s *Service) reload() {
 	changed, err := s.directory.Reload()
 	if err != nil {
-		s.gateway.Log().Error("the new rules of --rls-config are refused, the old ones stay in use", "error", err)
+		s.gateway.Log().Error("the new rules of --rls-config are wrong; the old ones stay in use", "error", err)
 	}
 	if changed {
 		s.logRules()
@@ -58,10 +58,10 @@ func (s *Service) logRules() {
 	domains, rules := s.current().Counts()
 	switch {
 	case domains > 0:
-		log.Info("rules of Envoy's rate limit service are in use", "domains", domains, "rules", rules)
+		log.Info("loaded the rules of Envoy's rate limit service", "domains", domains, "rules", rules)
 	case cfg.RLSXDS != "":
-		log.Warn("the control plane has no rules: every request of Envoy is granted", "rls_xds", cfg.RLSXDS)
+		log.Warn("the control plane has no rules, so every request of Envoy is granted", "rls_xds", cfg.RLSXDS)
 	default:
-		log.Warn("there are no rules: every request of Envoy is granted; put files NAME.yaml there", "rls_config", cfg.RLSConfig)
+		log.Warn("there are no rules, so every request of Envoy is granted; put files NAME.yaml there", "rls_config", cfg.RLSConfig)
 	}
 }

@@ -17,8 +17,8 @@ type allowed struct {
 }
 
 var (
-	errOrigin = errors.New("the request comes from a web page whose origin is not allowed: name it in --http-origins, or take the field Origin out in the proxy")
-	errHost   = errors.New("the Host is not an address, localhost or one of --http-hosts; requests with a password may name any")
+	errOrigin = errors.New("the request comes from a web page whose origin is not allowed: name it in --http-origins, or remove the header Origin in the proxy")
+	errHost   = errors.New("the Host is not an address, localhost or one of --http-hosts: add it there, or send a password")
 )
 
 // check keeps web pages away. They can have a browser send requests, but do not know a password: so a request with one

@@ -108,7 +108,7 @@ func authQuery(r *http.Request) (url.Values, error) {
 	}
 	for name, values := range query {
 		if _, isField := cutField(name); !isField && !slices.Contains(parameters, name) {
-			return nil, fmt.Errorf("%q is no parameter of this path; there are %s, with.FIELD and with-header.FIELD", clip(name), strings.Join(parameters, ", "))
+			return nil, fmt.Errorf("%q is not a parameter of this path; it takes %s, with.FIELD and with-header.FIELD", clip(name), strings.Join(parameters, ", "))
 		}
 		if len(values) > 1 {
 			return nil, fmt.Errorf("%q is there %d times", clip(name), len(values))

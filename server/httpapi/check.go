@@ -97,7 +97,7 @@ func limitWords(words *command.Words, f *fields) {
 		f.note(fmt.Errorf("limits: at most %d, got %d", engine.MaxParts, len(list.items)))
 		return
 	case len(list.items) == 0:
-		f.note(fmt.Errorf("limits: there must be one at least"))
+		f.note(fmt.Errorf("limits: give at least one"))
 	}
 	for i := range list.items {
 		at := fmt.Sprintf("limits[%d].", i)

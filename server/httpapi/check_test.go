@@ -79,7 +79,7 @@ func TestSettle(t *testing.T) {
 		{"/v1/cancel", `{"id":"call:4"}`, 200, `{"charged":0,"limit":10,"remaining":2`},
 		{"/v1/cancel", `{"id":"nobody"}`, 404, ""},
 		{"/v1/usage", `{"key":"u:7"}`, 200, `{"limit":10,"used":8,"lent":0,"remaining":2,"history":[]}`},
-		{"/v1/usage", `{"key":"u:8"}`, 404, "nothing is known of the key"},
+		{"/v1/usage", `{"key":"u:8"}`, 404, "the key does not exist"},
 		{"/v1/usage", `{}`, 400, "give either policy and id, or key"},
 		{"/v1/usage", `{"key":"u:7","policy":"api","id":"7"}`, 400, "give either policy and id, or key"},
 		{"/v1/usage", `{"policy":"api","id":"7"}`, 200, `{"limits":[{"key":"u:7","limit":10,"used":8,"lent":0,"remaining":2,"history":[]}]}`},

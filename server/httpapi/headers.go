@@ -14,7 +14,7 @@ import (
 // proxies and browsers add.
 var refusedFields = map[string]string{
 	"Content-Range":          "send the whole body",
-	"Idempotency-Key":        "give as and for in the body: the same request again then takes nothing",
+	"Idempotency-Key":        "give as and for in the body instead; a repeated request then takes nothing",
 	"If-Match":               conditional,
 	"If-Modified-Since":      conditional,
 	"If-None-Match":          conditional,
@@ -25,7 +25,7 @@ var refusedFields = map[string]string{
 	"X-Method-Override":      "send the method itself",
 }
 
-const conditional = "leave it out: nothing here has versions"
+const conditional = "leave it out: there are no versions here"
 
 var refusedNames = slices.Sorted(maps.Keys(refusedFields))
 

@@ -163,7 +163,7 @@ func unescape(quoted string) (text string, err error) {
 	return text, err
 }
 
-var errSurrogate = errors.New("half of a surrogate pair is no character; it must be UTF-8")
+var errSurrogate = errors.New("half of a surrogate pair is not a character; send UTF-8")
 
 // hasLoneSurrogate reports whether the escapes of a string have half of a surrogate pair, in place of which
 // encoding/json reads the same character for each.

@@ -84,7 +84,7 @@ func (f *fields) member(name string, k kind) *value {
 func (f *fields) end() error {
 	for i := range f.of.items {
 		if f.err == nil && f.asked&(1<<i) == 0 {
-			f.err = fmt.Errorf("%s%s: is no field of this request", f.prefix, clip(f.of.items[i].name))
+			f.err = fmt.Errorf("%s%s: is not a field of this request", f.prefix, clip(f.of.items[i].name))
 		}
 	}
 	return f.err

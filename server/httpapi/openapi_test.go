@@ -133,7 +133,7 @@ func TestDocumentOfRequests(t *testing.T) {
 			t.Errorf("%s takes %s", path, ref)
 		}
 		for field := range d.Components.Schemas[name].Properties {
-			if a := h.post(path, `{"policy":"p","id":"x","`+field+`":null}`); strings.Contains(a.body, field+": is no field") {
+			if a := h.post(path, `{"policy":"p","id":"x","`+field+`":null}`); strings.Contains(a.body, field+": is not a field") {
 				t.Errorf("%s: %s is in the document, but not taken", path, field)
 			}
 		}

@@ -70,7 +70,7 @@ func failReply(w http.ResponseWriter, reply string) {
 
 // failDo answers a request whose command had no reply: its time was over, or its client has gone.
 func failDo(w http.ResponseWriter, err error) {
-	fail(w, http.StatusGatewayTimeout, "the request took longer than --command-timeout, and its reply was given up: "+err.Error())
+	fail(w, http.StatusGatewayTimeout, "the request took longer than --command-timeout and was given up: "+err.Error())
 }
 
 func sendJSON(w http.ResponseWriter, status int, contentType string, body any) {

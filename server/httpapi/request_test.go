@@ -55,7 +55,7 @@ func TestRequestsTakeTurns(t *testing.T) {
 				}{
 					{`{"policy":"` + name + `","id":"1"}`, `{"allowed":true`, http.StatusOK},
 					{`{"policy":"` + other + `","id":"1"}`, "NOPERM", http.StatusForbidden},
-					{`{"policy":"` + name + `","id":"1","` + name + `":"` + strings.Repeat("x", 5000) + `"}`, name + ": is no field", http.StatusBadRequest},
+					{`{"policy":"` + name + `","id":"1","` + name + `":"` + strings.Repeat("x", 5000) + `"}`, name + ": is not a field", http.StatusBadRequest},
 					{`{"policy":"` + name + `"`, "ends too early", http.StatusBadRequest},
 				} {
 					a := h.post("/v1/check", c.body, "Authorization: Bearer "+name+":"+name)

@@ -63,7 +63,7 @@ func (s *Service) settleBy(r *request, wordsOf func(f *fields) command.Words) {
 	switch {
 	case !ok:
 	case reply.Type != redcon.Array:
-		fail(&r.w, http.StatusNotFound, "the id is not known, or no longer")
+		fail(&r.w, http.StatusNotFound, "the id is unknown, or was forgotten after its FOR")
 	default:
 		sendJSON(&r.w, http.StatusOK, typeJSON, readSettlement(reply))
 	}

@@ -16,7 +16,7 @@ import (
 // maxCommands bounds the commands of one request.
 const maxCommands = 1000
 
-var errWords = errors.New("a command must be an array of its words: strings, numbers and truth values")
+var errWords = errors.New("a command must be an array of strings, numbers and booleans")
 
 // one answers POST / of Upstash's REST dialect: a command as an array of words.
 func (s *Service) one(r *request) {

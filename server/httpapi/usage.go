@@ -51,7 +51,7 @@ func (s *Service) usage(r *request) {
 	switch {
 	case !ok:
 	case reply.Type != redcon.Array:
-		fail(&r.w, http.StatusNotFound, "nothing is known of the key: nothing was used, or it has expired")
+		fail(&r.w, http.StatusNotFound, "the key does not exist: nothing of it was used, or it has expired")
 	default:
 		sendJSON(&r.w, http.StatusOK, typeJSON, readUsage(reply))
 	}

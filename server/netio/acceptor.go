@@ -87,6 +87,6 @@ func (a *AcceptErrors) Note(err error) {
 	now := a.Clock.Now()
 	last := a.loggedAt.Load()
 	if (last == 0 || now-last >= int64(time.Minute)) && a.loggedAt.CompareAndSwap(last, max(1, now)) {
-		a.Log.Warn("cannot accept connections: new clients wait, or are refused; raise the limit of open files if it is too low for --max-clients", "error", err)
+		a.Log.Warn("cannot accept connections, so new clients wait or are refused; if the limit of open files is too low for --max-clients, raise it", "error", err)
 	}
 }

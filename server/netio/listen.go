@@ -45,7 +45,7 @@ func listenOn(network, address, setting string) (net.Listener, error) {
 	how.SetMultipathTCP(false) // a limiter's clients have one path, and the search for more costs time on every connection
 	ln, err := how.Listen(context.Background(), kind, address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("cannot listen on %s: the address is taken, perhaps by a Redis or another Stint; stop that or choose another with %s", address, setting)
+		return nil, fmt.Errorf("cannot listen on %s: the address is in use, perhaps by Redis or another Stint; stop that one, or choose another address with %s", address, setting)
 	}
 	if err != nil {
 		if network == "unix" {

@@ -44,7 +44,7 @@ func (s *TLSServer) Reload() error {
 	}
 	s.config.Store(next)
 	if err := keypair.OutOfDate("tls-cert", cfg.TLSCert, next.Certificates[0].Leaf, time.Now()); err != nil {
-		s.env.Log.Warn("clients that check the certificate will not connect", "error", err)
+		s.env.Log.Warn("clients that verify the certificate will not connect", "error", err)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (r *reader) rateLimit(rule *Rule, at *yaml.Node) {
 func (r *reader) none(f map[string]*yaml.Node, besides string, names ...string) {
 	for _, name := range names {
 		if f[name] != nil && f[name].Tag != "!!null" {
-			r.fail(f[name], "%s has no use beside %s: leave one of them out", name, besides)
+			r.fail(f[name], "%s has no effect together with %s: leave one of them out", name, besides)
 		}
 	}
 }

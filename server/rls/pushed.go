@@ -86,7 +86,7 @@ func (p *pushed) limit(to *node, d *config.RateLimitDescriptor, path string) err
 	}
 	switch {
 	case rule.Unlimited && rule.Unit != NoUnit:
-		return errors.New("unit has no use beside unlimited: leave one of them out")
+		return errors.New("unit has no effect together with unlimited: leave one of them out")
 	case !rule.Unlimited && rule.Unit == NoUnit:
 		return fmt.Errorf("unit must be one of %s, got %s", strings.ToUpper(unitWords()), limit.GetUnit())
 	case !rule.Unlimited:

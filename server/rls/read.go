@@ -90,7 +90,7 @@ func (r *reader) fail(n *yaml.Node, format string, args ...any) {
 // resolve follows an alias. It counts nodes, so that a short file cannot stand for a huge one.
 func (r *reader) resolve(n *yaml.Node) *yaml.Node {
 	if r.nodes++; r.nodes > maxNodes {
-		r.fail(n, "the file stands for more than %d values: use fewer aliases", maxNodes)
+		r.fail(n, "the file expands to more than %d values: use fewer aliases", maxNodes)
 		return &yaml.Node{}
 	}
 	if n.Kind == yaml.AliasNode {

@@ -49,7 +49,7 @@ func invalid(format string, args ...any) error {
 func (r *Request) check() error {
 	switch {
 	case r.Domain == "":
-		return invalid("its domain is empty; it must be that of the configuration, such as domain: example")
+		return invalid("its domain is empty: give it the domain of the configuration, such as domain: example")
 	case len(r.Descriptors) == 0:
 		return invalid("it has no descriptors; send at least one")
 	case len(r.Descriptors) > MaxDescriptors:

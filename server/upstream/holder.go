@@ -31,7 +31,7 @@ func HolderID(dir string) (string, error) {
 	case err == nil && len(strings.TrimSpace(string(kept))) == len(id):
 		return strings.TrimSpace(string(kept)), nil
 	case err == nil:
-		return "", fmt.Errorf("%s does not hold the name of this server at home: remove it, and void its loans there", path)
+		return "", fmt.Errorf("%s does not contain the name by which the home cluster knows this server: remove the file, and void its loans there with RL.VOID", path)
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
 	}

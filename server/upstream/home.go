@@ -105,7 +105,7 @@ func (h *home) run(ctx context.Context) {
 			pause = firstPause
 		}
 		if !wasDown {
-			h.log.Warn("there is no connection to home", "address", address, "error", err)
+			h.log.Warn("cannot connect to the home cluster", "address", address, "error", err)
 		}
 		select {
 		case <-time.After(pause):
@@ -141,7 +141,7 @@ func (h *home) serve(ctx context.Context, address string) error {
 	}
 	h.waiting = nil
 	h.mu.Unlock()
-	h.log.Info("connected to home", "address", address)
+	h.log.Info("connected to the home cluster", "address", address)
 	var writing sync.WaitGroup
 	writing.Go(l.write)
 	err = l.read(h.heard)

@@ -20,12 +20,12 @@ const (
 
 // Why a request to home has no answer of use.
 var (
-	errNotSent = errors.New("home is not connected")                      // home has not seen it
-	errUnknown = errors.New("home did not answer in time")                // it may have been carried out
-	errFull    = errors.New("too many requests wait for answers of home") // home has not seen it
-	errReply   = errors.New("home sent a reply that is not one to the request")
-	errRefused = errors.New("home has refused the request")                 // an error of home, which has done nothing
-	errNoLogin = errors.New("home did not accept the user or the password") // the connection is of no use
+	errNotSent = errors.New("home is not connected")                                  // home has not seen it
+	errUnknown = errors.New("the home cluster did not answer in time")                // it may have been carried out
+	errFull    = errors.New("too many requests wait for answers of the home cluster") // home has not seen it
+	errReply   = errors.New("the home cluster sent a reply that does not fit the request")
+	errRefused = errors.New("the home cluster has refused the request")                 // an error of home, which has done nothing
+	errNoLogin = errors.New("the home cluster did not accept the user or the password") // the connection is of no use
 )
 
 // reply is a reply of home: integers, an error, or the text of anything else.

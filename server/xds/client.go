@@ -83,7 +83,7 @@ func (c *Client) Run(ctx context.Context) {
 			wait.times = 0
 		}
 		again := wait.next()
-		c.o.Log.Warn("no connection to the control plane of --rls-xds; the rules stay as they are", "address", c.o.Address, "error", err, "again_in", again)
+		c.o.Log.Warn("cannot connect to the control plane of --rls-xds; the rules stay as they are", "address", c.o.Address, "error", err, "again_in", again)
 		sleep(ctx, again)
 	}
 }
@@ -130,6 +130,6 @@ func (c *Client) useKept() {
 		}
 	}
 	if err != nil {
-		c.o.Log.Warn("the rules that were kept of --rls-xds cannot be used", "file", c.keptPath(), "error", err)
+		c.o.Log.Warn("the saved rules of --rls-xds cannot be used", "file", c.keptPath(), "error", err)
 	}
 }

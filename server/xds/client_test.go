@@ -145,7 +145,7 @@ func TestRefusedPushes(t *testing.T) {
 		`"x": the descriptor "x.k_v" is there twice`:                                 {packed(parse(t, `{"name": "x", "domain": "x", "descriptors": [{"key": "k", "value": "v"}, {"key": "k", "value": "v"}]}`))},
 		`"x": descriptors are nested more than 64 deep`:                              {packed(parse(t, nested(65)))},
 		`"n": the descriptor "x.k_v": unit must be one of SECOND, MINUTE`:            {limit(`{"requests_per_unit": 5}`)},
-		`"n": the descriptor "x.k_v": unit has no use beside unlimited`:              {limit(`{"unlimited": true, "unit": "DAY"}`)},
+		`"n": the descriptor "x.k_v": unit has no effect together with unlimited`:    {limit(`{"unlimited": true, "unit": "DAY"}`)},
 		`"n": the descriptor "x.k_v": replaces needs the name`:                       {limit(`{"unlimited": true, "replaces": [{}]}`)},
 		`"n": the descriptor "x.k_v": the limit "l" replaces itself`:                 {limit(`{"unlimited": true, "name": "l", "replaces": [{"name": "l"}]}`)},
 		`resource 1: ratelimit.config.ratelimit.v3.RateLimitConfig has the field 99`: {packed(domain(t, "a")), unknown},
@@ -158,7 +158,7 @@ func TestRefusedPushes(t *testing.T) {
 		if why.GetCode() != int32(codes.InvalidArgument) || !strings.Contains(why.GetMessage(), says) || answer.GetVersionInfo() != good {
 			t.Errorf("%v, want %s", answer, says)
 		}
-		if n, _ := c.Rules().Counts(); n != 1 || c.Refused.Load() != before+1 || said.count("are refused") != int(before+1) {
+		if n, _ := c.Rules().Counts(); n != 1 || c.Refused.Load() != before+1 || said.count("are wrong") != int(before+1) {
 			t.Errorf("%s: %d domains, refused %d times", says, n, c.Refused.Load())
 		}
 	}
@@ -178,7 +178,7 @@ func TestRepeatedRefusal(t *testing.T) {
 	c, _ := run(t, Options{Address: control.Address}, &said)
 	control.Push(parse(t, `{"name": "n"}`))
 	testwait.Until(t, "it is refused again", func() bool { return c.Refused.Load() > 5 })
-	if n := said.count("are refused"); n != 1 {
+	if n := said.count("are wrong"); n != 1 {
 		t.Errorf("logged %d times", n)
 	}
 	control.Push(domain(t, "a"))
@@ -255,7 +255,7 @@ func TestKeptRules(t *testing.T) {
 	if n, rules := c.Rules().Counts(); n != 2 || rules != 2 || !c.Has() || c.Age(time.Now()) <= 0 {
 		t.Errorf("%d domains, %d rules", n, rules)
 	}
-	testwait.Until(t, "it says that there is no connection", func() bool { return said.count("no connection to the control plane") > 2 })
+	testwait.Until(t, "it says that there is no connection", func() bool { return said.count("cannot connect to the control plane") > 2 })
 	again := testxds.Start(t, control.Address)
 	again.Answer(again.Push(domain(t, "c")))
 	c.awaitDomains(t, 1)
@@ -304,7 +304,7 @@ func TestTLS(t *testing.T) {
 	} {
 		var said log
 		c, stop := run(t, Options{Address: control.Address, TLS: files}, &said)
-		testwait.Until(t, "it says why there is no connection: "+name, func() bool { return said.count("no connection to the control plane") > 1 })
+		testwait.Until(t, "it says why there is no connection: "+name, func() bool { return said.count("cannot connect to the control plane") > 1 })
 		stop()
 		if c.Has() {
 			t.Error(name)

@@ -133,7 +133,7 @@ func (c *Client) take(push *discovery.DiscoveryResponse) (again bool, why error)
 		again, c.refused = hash == c.refused, hash
 		c.Refused.Add(1)
 		if !again {
-			c.o.Log.Error("the rules that the control plane pushed are refused, the old ones stay in use", "version", push.GetVersionInfo(), "error", why)
+			c.o.Log.Error("the rules that the control plane pushed are wrong; the old ones stay in use", "version", push.GetVersionInfo(), "error", why)
 		}
 		return again, why
 	}
@@ -146,7 +146,7 @@ func (c *Client) take(push *discovery.DiscoveryResponse) (again bool, why error)
 	}
 	if c.o.Dir != "" {
 		if err := writeKept(c.keptPath(), push); err != nil {
-			c.o.Log.Warn("the rules of --rls-xds cannot be kept for the next start", "file", c.keptPath(), "error", err)
+			c.o.Log.Warn("the rules of --rls-xds cannot be saved for the next start", "file", c.keptPath(), "error", err)
 		}
 	}
 	return false, nil

@@ -97,5 +97,5 @@ func (v *Voids) void(ctx context.Context, ops []engine.Op) {
 		}
 	}
 	v.Tokens.Add(tokens)
-	v.Log.Info("tokens of processes that have ended count as spent", "keys", len(ops), "tokens", tokens)
+	v.Log.Info("tokens held by processes that have ended count as spent", "keys", len(ops), "tokens", tokens)
 }

@@ -41,7 +41,7 @@ func (s *Screen) Show(page []byte) error {
 		more := fmt.Sprintf("%d more lines: stint top --once prints all of them", len(lines)-height+1)
 		lines = append(lines[:height-1:height-1], []byte(more))
 	}
-	shown := append([]byte(home), bytes.Join(lines, []byte(clearEnd+"\r\n"))...)
+	shown := append([]byte(home), bytes.Join(lines, []byte(clearEnd+"\n"))...)
 	_, err := s.out.Write(append(shown, clearEnd+clearAll...))
 	return err
 }

@@ -63,8 +63,8 @@ func TestScreen(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := enter + home + "a\x1b[K\r\nb\x1b[K\r\nc\x1b[K\x1b[J" +
-		home + "a\x1b[K\r\nb\x1b[K\r\n2 more lines: stint top --once prints all of them\x1b[K\x1b[J" + leave
+	want := enter + home + "a\x1b[K\nb\x1b[K\nc\x1b[K\x1b[J" +
+		home + "a\x1b[K\nb\x1b[K\n2 more lines: stint top --once prints all of them\x1b[K\x1b[J" + leave
 	if out.String() != want {
 		t.Errorf("the terminal gets %q, want %q", &out, want)
 	}

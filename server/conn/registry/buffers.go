@@ -27,7 +27,7 @@ func (c *Connection) OverMemoryLimit(bytes int) bool {
 		return true // and counted
 	}
 	r.Counts.Reject(stats.ClientMemory)
-	r.LogClosed(slog.LevelInfo, "closed a client whose buffers were more than its share",
+	r.LogClosed(slog.LevelInfo, "closed a client that used more than its share of --client-memory",
 		"client", c.id, "bytes", bytes, "of_all_clients", total)
 	return true
 }
