@@ -34,7 +34,7 @@ func TestReasonOfALostLeadership(t *testing.T) {
 				}
 			}
 			return func() {}
-		}, []string{"others elected a leader, because they had heard nothing from this one for 300ms",
+		}, []string{"the other nodes elected a leader, because they had heard nothing from this one for 300ms",
 			"whether this machine is too busy"}},
 		{"transferred", func(s *simulated, leader *Node) func() {
 			if err := leader.Group().HandOver(context.Background()); err != nil {

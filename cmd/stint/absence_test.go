@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -30,6 +31,22 @@ func startIn(t *testing.T, dir string) error {
 		local.stop()
 	}
 	return err
+}
+
+// A signal ends a start while it reads the state, and the next start reads all of it.
+func TestStartIsInterrupted(t *testing.T) {
+	cfg := config.Default()
+	cfg.Dir = stoppedDir(t)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	keys := store.New(store.Config{})
+	defer keys.Close()
+	if _, err := openLocal(ended, cfg, keys, slog.New(slog.DiscardHandler), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := startIn(t, cfg.Dir); err != nil {
+		t.Error(err)
+	}
 }
 
 // stoppedDir is the directory of a server that was killed.

@@ -27,14 +27,14 @@ type adminFlags struct {
 }
 
 // adminUsage describes adminFlags.
-const adminUsage = `  --admin HOST:PORT     the server's --admin [default STINT_ADMIN, or
-                        127.0.0.1:6380]; for an address of all interfaces, the
-                        loopback address is used
-  --tls                 the server has --admin-tls [default STINT_ADMIN_TLS];
-                        its certificate is checked unless HOST is loopback and
-                        there is no --cacert
-  --cacert FILE         the CA of its certificate [default: those that this
-                        machine trusts]
+const adminUsage = `  --admin HOST:PORT     the address of the server's --admin [default
+                        STINT_ADMIN, or 127.0.0.1:6380]; if it means all
+                        interfaces, the loopback address is used
+  --tls                 connect by TLS, for a server with --admin-tls [default
+                        STINT_ADMIN_TLS]; the certificate is checked unless HOST
+                        is loopback and there is no --cacert
+  --cacert FILE         the CA of the server's certificate [default: the CAs
+                        that this machine trusts]
 `
 
 func (p *process) adminFlags(set *pflag.FlagSet) *adminFlags {
@@ -81,7 +81,7 @@ func (p *process) adminClient(f *adminFlags) (*adminClient, error) {
 	c.url = "http://" + c.host
 	if !f.tls {
 		if f.ca != "" {
-			return nil, cli.Errorf("--cacert is about certificates: add --tls, or leave it out")
+			return nil, cli.Errorf("--cacert needs --tls: add --tls, or leave --cacert out")
 		}
 		return c, nil
 	}
@@ -121,7 +121,7 @@ func (c *adminClient) ask(ctx context.Context, method, path, bearer string) (*ht
 		if said, _ := io.ReadAll(io.LimitReader(response.Body, 4096)); strings.Contains(string(said), "HTTP request to an HTTPS server") {
 			return nil, errors.New("the server has --admin-tls: add --tls")
 		}
-		return nil, fmt.Errorf("%s answers %s", c.url, response.Status)
+		return nil, fmt.Errorf("%s replies %s", c.url, response.Status)
 	}
 	return response, nil
 }

@@ -21,14 +21,14 @@ import (
 
 const backupUsage = `Usage: stint backup [flags] FILE
 
-Copies the state of a running server, or of the cluster that it is a node of, to
-a FILE: keys, policies and scripts, not users and settings. Requests are
-answered meanwhile. 'stint restore' starts a server with the file, and
-'stint server --cluster-import' a cluster.
+Copies the state of a running server, or of the cluster it belongs to, to FILE:
+keys, policies and scripts, but not users and settings. The server answers
+requests in the meantime. To use the file, run 'stint restore' for a standalone
+server, or 'stint server --cluster-import' for a new cluster.
 
-The FILE gets its name once it is complete, checked and synced to disk; an older
-one is replaced then, and stays after an error. With - for FILE the state goes
-to standard output; it is complete only if the exit code is 0.
+FILE appears only when the backup is complete, checked and synced to disk, and
+replaces an older file only then. If FILE is -, the backup goes to standard
+output, and is complete only if the exit code is 0.
 
 ` + adminUsage + `  --token-file FILE     a file with the server's --admin-token [default: the
                         token in STINT_ADMIN_TOKEN, if it is not a hash]
@@ -36,8 +36,8 @@ to standard output; it is complete only if the exit code is 0.
                         [default default]
   --password-file FILE  a file with the user's password [default: the password
                         in REDISCLI_AUTH, or STINT_REQUIREPASS]
-  --stale               in a cluster without a leader: copy the state that the
-                        node has, in which the last grants may be missing
+  --stale               in a cluster without a leader: copy the state of this
+                        node, which may lack the last grants
 
 Exit code 0: the file is complete. 1: the server refused or the backup failed.
 2: wrong arguments.

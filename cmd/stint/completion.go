@@ -14,17 +14,17 @@ import (
 const completionUsage = `Usage: stint completion SHELL
 
 Prints a script that completes stint's commands and flags in a SHELL: bash, zsh
-or fish. The packages install it for all three. To try it:
+or fish. The packages install the scripts for all three. To try it:
 
   bash, zsh  source <(stint completion bash)
   fish       stint completion fish | source
 
-In zsh, load compinit first, and write zsh in place of bash.
+In zsh, load compinit first, and write zsh instead of bash.
 `
 
 const manualUsage = `Usage: stint manual
 
-Prints the manual page, which the packages install, for man. To read it:
+Prints the manual page for man, which the packages install. To read it:
 
   stint manual | man -l -
 `

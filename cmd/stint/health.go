@@ -13,13 +13,13 @@ import (
 
 const healthUsage = `Usage: stint health [flags]
 
-Checks whether a server answers requests, for health checks of containers
-without a shell and curl. It prints the answer.
+Checks whether a server is ready to answer requests, and prints what the server
+says. Use it for health checks in containers that have no shell and no curl.
 
 ` + adminUsage + `  --alive               check only whether the process is alive (/healthz), not
-                        whether it answers requests (/readyz)
+                        whether it is ready to answer requests (/readyz)
 
-Exit code 0: yes. 1: no, or no answer within 5 seconds.
+Exit code 0: it is. 1: it is not, or did not answer within 5 seconds.
 `
 
 // healthTimeout bounds the time of the request.

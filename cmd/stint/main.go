@@ -70,15 +70,15 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"server", "start a server (also without any command)", settings.Help(), (*process).server},
-		{"inspect", "show, check and dump the files in which a server keeps its state", inspect.Usage, func(p *process, ctx context.Context, args []string) error {
+		{"server", "start a server; also the default without a command", settings.Help(), (*process).server},
+		{"inspect", "check, describe and dump the files of a server's state", inspect.Usage, func(p *process, ctx context.Context, args []string) error {
 			return inspect.Run(ctx, args, p.stdout, p.stderr)
 		}},
 		{"backup", "copy the state of a running server to a file", backupUsage, (*process).backup},
 		{"restore", "put a backup into the directory of a new server", restoreUsage, (*process).restore},
 		{"health", "check whether a server answers requests", healthUsage, (*process).health},
-		{"top", "show the traffic, the most denied keys and lent tokens of a server", topUsage, (*process).top},
-		{"replay", "show the effect of limits on the requests of an access log", replayUsage, (*process).replay},
+		{"top", "show a server's traffic, its most denied keys and its lent tokens", topUsage, (*process).top},
+		{"replay", "show which requests in an access log your limits would have denied", replayUsage, (*process).replay},
 		{"completion", "print a script that completes commands and flags in a shell", completionUsage, (*process).completion},
 		{"manual", "print the manual page", manualUsage, (*process).manual},
 		{"version", "print the version", "", (*process).printVersion},
@@ -125,7 +125,11 @@ func (p *process) run(ctx context.Context, args []string) int {
 		fmt.Fprintf(p.stderr, "stint: %s\n", err)
 		return exitUsage
 	}
-	fmt.Fprintf(p.stderr, "stint: %s\n", err)
+	text := err.Error()
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil { // by a signal
+		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
+	}
+	fmt.Fprintf(p.stderr, "stint: %s\n", text)
 	return exitFailed
 }
 

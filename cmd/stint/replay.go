@@ -24,32 +24,34 @@ import (
 
 const replayUsage = `Usage: stint replay --limit LIMITS | --suggest P% [flags] LOG...
 
-Shows the requests of an access log that limits would have denied. It decides
-as a server would have at the time of each line. LOG is a file, which may be
-compressed with gzip, or - for standard input.
+Shows which requests in an access log your limits would have denied. It decides
+as a server would have decided at the time of each line. LOG is a file, which
+may be compressed with gzip, or - for standard input.
 
-  --limit LIMITS      limits as in RL.POLICY SET, such as 'TB {} 100 10/s'; {}
-                      is the key, {name} a field of the line. Give it several
-                      times to try several
-  --against LIMITS    the limits to compare with, in the same way
+  --limit LIMITS      the limits to try, as in RL.POLICY SET, such as
+                      'TB {} 100 10/s'; {} stands for the key, {name} for a
+                      field of the line. Repeat the flag to try several
+  --against LIMITS    the limits to compare with, in the same form
   --suggest P%        find the smallest token bucket that denies less than P %
-                      of the requests; it reads the log twice, or some 15
-                      times if --max-memory has no room for all its times
-  --except K          of all keys but the K with the most requests [default 0]
-  --key FIELDS        the field that names the caller, or several with commas
-                      between them [default ip]
-  --format FORMAT     combined (nginx, Apache), or json (an object on each line)
-                      [default: by the first line]
-  --time-field NAME   the time of json [default: time, timestamp, ts and other
-                      usual names]
-  --time-zone ZONE    of times that name none, such as Europe/Berlin
+                      of the requests. It reads the log twice, or about 15
+                      times if --max-memory is too small for all its times
+  --except K          with --suggest, leave out the K keys with the most
+                      requests [default 0]
+  --key FIELDS        the field that names the caller, or several separated by
+                      commas [default ip]
+  --format FORMAT     combined (nginx, Apache), or json (one object on each
+                      line) [default: found by the first line]
+  --time-field NAME   the field of json with the time [default: time,
+                      timestamp, ts or another usual name]
+  --time-zone ZONE    the zone of times that name none, such as Europe/Berlin
                       [default UTC]
-  --top N             keys and runs of denials listed, 1 to 1000; at most 10
-                      runs [default 10]
-  --max-memory SIZE   stop when the keys take more [default 1gb]
+  --top N             how many keys and runs of denials to list, 1 to 1000; at
+                      most 10 runs [default 10]
+  --max-memory SIZE   stop when the keys need more memory [default 1gb]
   --json              print one JSON object
 
-Exit code 1: the log cannot be read, or has too many keys.
+Exit code 0: success. 1: the log cannot be read, or has too many keys. 2: wrong
+arguments.
 `
 
 // replay is the command `stint replay`.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -21,14 +20,15 @@ import (
 
 const restoreUsage = `Usage: stint restore FILE DIR
 
-Puts a backup into DIR, which must not hold the state of a server yet. A server
-alone that is started with --dir DIR then continues with the backup. To start a
-cluster from the FILE use 'stint server --cluster-import FILE' on one node.
+Puts a backup into DIR, which must not hold the state of a server yet. Then
+start a standalone server with --dir DIR, and it continues from the backup. To
+start a cluster from the FILE, use 'stint server --cluster-import FILE' on one
+node.
 
-Tokens granted since the backup was made are forgotten: a limit can be exceeded
-once, by its capacity at most.
+The backup does not know tokens that were granted after it was made, so a limit
+can be exceeded once, by its capacity at most.
 
-Exit code 0: done. 1: the FILE is damaged, or DIR is in use or holds state.
+Exit code 0: success. 1: the FILE is damaged, or DIR is in use or holds state.
 2: wrong arguments.
 `
 
@@ -59,7 +59,7 @@ func (p *process) restore(ctx context.Context, args []string) error {
 	if err := holdsNoState(dir); err != nil {
 		return err
 	}
-	err = copyDurably(from, filepath.Join(dir, persistence.SnapshotName(report.Number)))
+	err = copyDurably(ctx, line, from, filepath.Join(dir, persistence.SnapshotName(report.Number)))
 	if err == nil && report.HasIdentity {
 		err = disk.Adopt(disk.Dir(dir), report.Number)
 	}
@@ -86,9 +86,9 @@ func holdsNoState(dir string) error {
 	return nil
 }
 
-// copyDurably copies a file. The copy gets its name once it is whole and on disk.
-func copyDurably(from, to string) error {
-	in, err := os.Open(from)
+// copyDurably copies a file until ctx is done. The copy gets its name once it is whole and on disk.
+func copyDurably(ctx context.Context, line *progress.Line, from, to string) error {
+	in, err := line.Files(ctx, disk.Dir(filepath.Dir(from))).Open(filepath.Base(from))
 	if err != nil {
 		return err
 	}

@@ -21,16 +21,17 @@ import (
 const Usage = `Usage: stint inspect [--dump] PATH...
 
 Describes the snapshots and journals in a directory, or single files, and checks
-every block in them. It changes nothing and needs no lock, so the directory may
-be a running server's. In the directory of a cluster's node it checks everything
-that the node reads at its start.
+every block in them. It changes nothing and takes no lock, so you can use it on
+the directory of a running server. In the directory of a cluster's node it
+checks everything that the node reads at its start.
 
   --dump  write every record as one line of JSON to standard output, and the
           descriptions of the files to standard error
 
 Exit code 0: all files are whole. A journal whose end is being written, or was
-torn by a crash, counts as whole: a start cuts the end off. 1: a file is damaged
-or could not be read. 2: there is nothing to inspect.
+torn by a crash, counts as whole, because the next start cuts that end off.
+1: a file is damaged or cannot be read. 2: wrong arguments, or there is nothing
+to inspect.
 `
 
 // Run carries out stint inspect with its arguments.
@@ -55,7 +56,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	if i.damaged > 0 {
-		return fmt.Errorf("%d of %d files are damaged, missing or cannot be read", i.damaged, i.files)
+		return fmt.Errorf("%d of %d files are damaged, missing or unreadable", i.damaged, i.files)
 	}
 	return nil
 }
