@@ -118,7 +118,7 @@ func (p *process) secretIn(flag, file string) (string, error) {
 	}
 	secret := strings.TrimSpace(strings.TrimPrefix(string(content), settings.ByteOrderMark))
 	if secret == "" || strings.ContainsAny(secret, "\r\n") {
-		return "", cli.Errorf("--%s: %s must hold one line with the secret", flag, file)
+		return "", cli.Errorf("--%s: %s must contain one line with the secret", flag, file)
 	}
 	return secret, nil
 }
@@ -154,7 +154,7 @@ func (f *backupFetch) store(ctx context.Context, path string) (report persistenc
 		return report, fmt.Errorf("the backup cannot be stored: %w; an older file is unchanged", err)
 	}
 	if report, err = checkBackup(ctx, file.Name(), f.line); err != nil {
-		return report, fmt.Errorf("the server ended the backup early, or it was changed on the way: %w; try again", err)
+		return report, fmt.Errorf("the backup arrived incomplete or damaged: %w; try again", err)
 	}
 	return report, file.Commit()
 }
@@ -206,7 +206,7 @@ func refusedBackup(response *http.Response) error {
 	case response.StatusCode == http.StatusUnauthorized:
 		return unauthorized(response)
 	case response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusMethodNotAllowed:
-		return fmt.Errorf("the server answers %s: it is older than this command, or --admin names another program", response.Status)
+		return fmt.Errorf("the server replies %s: it is older than this command, or --admin is the address of another program", response.Status)
 	}
 	return fmt.Errorf("the server refuses: %s", refusal(response))
 }

@@ -175,7 +175,7 @@ func TestDamagedBackup(t *testing.T) {
 	}
 	for _, args := range [][]string{{"restore", file, data}, {"restore", file, data}} {
 		code, _, stderr := play(t, args...)
-		if was, again := code == exitOK, strings.Contains(stderr, "holds state already"); was == again {
+		if was, again := code == exitOK, strings.Contains(stderr, "already holds state"); was == again {
 			t.Errorf("exit %d: %s", code, stderr)
 		}
 	}
@@ -223,7 +223,7 @@ func TestBackupIsRefused(t *testing.T) {
 	expect(exitFailed, "use a user with +save and ~*", nil, "--admin", withPassword, "--user", "reader", "--password-file", "right", file)
 	expect(exitFailed, "use a user with +save and ~*", nil, "--admin", withPassword, "--user", "some", "--password-file", "right", file)
 	expect(exitFailed, "the server does not answer", nil, "--admin", testserver.ReserveAddress(t), file)
-	expect(exitUsage, "must hold one line with the secret", nil, "--admin", withToken, "--token-file", "empty", file)
+	expect(exitUsage, "must contain one line with the secret", nil, "--admin", withToken, "--token-file", "empty", file)
 	expect(exitUsage, "needs the name of one file to write, got 0 names", nil)
 	expect(exitUsage, "no such file or directory", nil, "--admin", withToken, filepath.Join(dir, "none", "b.stint"))
 	old := func() { os.WriteFile(file, []byte("old"), 0o600) }

@@ -64,7 +64,7 @@ func TestDatabasesAreKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) { checkDatabases(t, serve(t, "--dir", dir)) })
 	}
 	code, _, stderr := play(t, "server", "--listen", "127.0.0.1:0", "--admin=", "--dir", dir, "--databases", "15")
-	if want := "has keys in database 15, so 16 are needed at least, and there are 15"; code != exitUsage || !strings.Contains(stderr, want) {
+	if want := "has keys in database 15, so --databases must be at least 16"; code != exitUsage || !strings.Contains(stderr, want) {
 		t.Errorf("with fewer databases: exit %d, %s", code, stderr)
 	}
 	code, _, stderr = play(t, "server", "--listen", "127.0.0.1:0", "--admin=", "--dir", t.TempDir(), "--node-id", "a",

@@ -54,7 +54,7 @@ func readImport(ctx context.Context, cfg *config.Config, log *slog.Logger, line 
 	line.Clear()
 	i.written = time.Unix(0, i.found.Time).UTC().Format(time.RFC3339Nano)
 	if err == nil && i.store.LastDatabase() > 0 {
-		err = cli.Errorf("cluster-import: %s has keys in databases other than 0, which a cluster does not have: on a server alone, remove them by FLUSHDB, or give them to database 0 by MOVE", i.path)
+		err = cli.Errorf("cluster-import: %s has keys in databases other than 0, which a cluster does not have: on a standalone server, delete them with FLUSHDB, or move them to database 0 with MOVE", i.path)
 	}
 	if err == nil {
 		_, err = fitTime(i.path, i.store, &i.found, now(), cfg.Rewind, log)
@@ -102,9 +102,9 @@ func (i *imported) readDir(ctx context.Context, log *slog.Logger, line *progress
 	case err != nil:
 		return explainDamage(i.path, err)
 	case isNode(i.path):
-		return cli.Errorf("cluster-import: %s is the directory of a node, and a cluster can only begin with the state of a single server, or with a backup. To restore nodes, copy their directories back, see docs/cluster.md", i.path)
+		return cli.Errorf("cluster-import: %s is the directory of a node, but a cluster can only start from the state of a standalone server, or from a backup. To restore nodes, copy their directories back: see docs/cluster.md", i.path)
 	case i.found.Snapshot == "" && i.found.Journals == 0:
-		return cli.Errorf("cluster-import: %s holds no state of a server", i.path)
+		return cli.Errorf("cluster-import: %s does not hold the state of a server", i.path)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (i *imported) into(ctx context.Context, to *cluster.Node, scratch string, l
 	switch done, err := to.Import(ctx, from); {
 	case errors.Is(err, context.Canceled):
 	case errors.Is(err, cluster.ErrNotDue):
-		log.Error("nothing was imported, because the cluster was formed without this state: remove --cluster-import; or to begin with the import, stop all nodes, empty every --dir, and start all",
+		log.Error("nothing was imported, because the cluster was formed without this state: remove --cluster-import; or to start from the import, stop all nodes, empty every --dir, and start all",
 			"from", i.path, "error", err)
 	case err != nil:
 		log.Error("the state was not imported; restart this node to retry", "from", i.path, "error", err)

@@ -39,7 +39,7 @@ func openLocal(ctx context.Context, cfg config.Config, keys *store.Store, log *s
 	}
 	if name := raftstore.HoldsNode(cfg.Dir); name != "" {
 		unlock()
-		return nil, cli.Errorf("dir: %s is the directory of a cluster's node (it has %s): start it with the --node-id and the other settings of that node, or name another directory", cfg.Dir, name)
+		return nil, cli.Errorf("dir: %s is the directory of a cluster's node (it contains %s): start it with the --node-id and the other settings of that node, or choose another directory", cfg.Dir, name)
 	}
 	fs, start := disk.Dir(cfg.Dir), now()
 	defer line.Clear()
@@ -55,7 +55,7 @@ func openLocal(ctx context.Context, cfg config.Config, keys *store.Store, log *s
 	}
 	if last := keys.LastDatabase(); last >= cfg.Databases {
 		unlock()
-		return nil, cli.Errorf("databases: the state in %s has keys in database %d, so %d are needed at least, and there are %d", cfg.Dir, last, last+1, cfg.Databases)
+		return nil, cli.Errorf("databases: the state in %s has keys in database %d, so --databases must be at least %d, got %d", cfg.Dir, last, last+1, cfg.Databases)
 	}
 	if l.found.Snapshot != "" || l.found.Journals > 0 {
 		log.Info("recovered", "states", l.found.Keys, "keys", keys.Len(), "snapshot", l.found.Snapshot, "journals", l.found.Journals, "took", now().Sub(start))
@@ -82,7 +82,7 @@ func openLocal(ctx context.Context, cfg config.Config, keys *store.Store, log *s
 	if rewound {
 		if err := <-l.manager.Save(); err != nil { // before anything is decided: the files have the old times
 			l.stop()
-			return nil, fmt.Errorf("cannot store the state with its times turned back: %w", err)
+			return nil, fmt.Errorf("cannot store the state with its times set back: %w", err)
 		}
 	}
 	return l, nil
@@ -95,7 +95,7 @@ func explainDamage(dir string, err error) error {
 	case !is || errors.Is(err, disk.ErrNewer):
 		return fmt.Errorf("cannot read the state in %s: %w", dir, err)
 	case damage.IsOfDir():
-		return fmt.Errorf("cannot read the state in %s: %w; put the directory's own file back, or restore a backup into an empty one, or start with --repair to continue with the other files: what only that file held is lost", dir, err)
+		return fmt.Errorf("cannot read the state in %s: %w; put the original file back, or restore a backup into an empty directory; or start with --repair to continue without it, and lose what only that file held", dir, err)
 	}
 	return fmt.Errorf("cannot read the state in %s: %w; check it with 'stint inspect %s', or start with --repair to continue without the damaged part (a copy is kept)", dir, err, dir)
 }

@@ -64,7 +64,7 @@ func (p *process) restore(ctx context.Context, args []string) error {
 		err = disk.Adopt(disk.Dir(dir), report.Number)
 	}
 	if err != nil {
-		return fmt.Errorf("the backup cannot be stored: %w; %s is as it was", err, dir)
+		return fmt.Errorf("the backup cannot be stored: %w; %s is unchanged", err, dir)
 	}
 	out := line.Above(p.stdout)
 	fmt.Fprintf(out, "%s: %s\n", dir, inspect.Describe(report))
@@ -81,7 +81,7 @@ func holdsNoState(dir string) error {
 		return err
 	}
 	if name != "" || raftstore.HoldsNode(dir) != "" {
-		return fmt.Errorf("%s holds state already: name an empty or a new directory", dir)
+		return fmt.Errorf("%s already holds state: name an empty or a new directory", dir)
 	}
 	return nil
 }

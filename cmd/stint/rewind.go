@@ -15,11 +15,11 @@ func fitTime(path string, keys *store.Store, found *persistence.Recovered, clock
 	ahead := time.Duration(found.Time - clock.UnixNano())
 	switch {
 	case ahead > persistence.MaxAhead && !rewind:
-		return false, fmt.Errorf("the state in %s is of %s, which is %s ahead of this machine's clock, %s. If that clock is wrong, set it and start again. If it is right, it was ahead when the state was written: start once with --rewind, which keeps the state and turns all times in it back",
+		return false, fmt.Errorf("the state in %s is of %s, which is %s ahead of this machine's clock, %s. If that clock is wrong, set it and start again. If it is right, it was ahead when the state was written: start once with --rewind, which keeps the state and sets all its times back",
 			path, inUTC(time.Unix(0, found.Time)), ahead.Round(time.Second), inUTC(clock))
 	case ahead > persistence.MaxAhead:
 		keys.Rewind(found.Time, clock.UnixNano())
-		log.Warn("turned back all times in the state; start without --rewind from now on", "from", inUTC(time.Unix(0, found.Time)), "to", inUTC(clock))
+		log.Warn("all times in the state were set back; start without --rewind from now on", "from", inUTC(time.Unix(0, found.Time)), "to", inUTC(clock))
 		found.Time = clock.UnixNano()
 		return true, nil
 	case ahead > 0:

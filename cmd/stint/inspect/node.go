@@ -135,8 +135,8 @@ type inspectedLog struct {
 // entry looks at an entry. of is a space and the group's name, if there is one.
 func (l *inspectedLog) entry(of string, e entrylog.Entry) error {
 	if err := fsm.InspectEntry(e.Index, e.Data); err != nil && l.refused == "" {
-		l.refused = fmt.Sprintf("%s: CANNOT BE APPLIED: entry %d%s: %v. Every node of this version stops at it. Start all nodes with the newest version, "+
-			"or the one that wrote it; if none reads it, begin a new cluster with empty directories: all usage is then lost, and policies must be set again\n",
+		l.refused = fmt.Sprintf("%s: CANNOT BE APPLIED: entry %d%s: %v. Every node of this version stops at this entry. Start all nodes with the newest version, "+
+			"or with the version that wrote it; if no version can read it, start a new cluster with empty directories: all usage is then lost, and policies must be set again\n",
 			l.name, e.Index, of, err)
 	}
 	l.line.Show(func() string { return fmt.Sprintf("reading %s: entry %d", l.name, e.Index) })

@@ -17,7 +17,7 @@ type parser interface {
 
 // Reasons for which a line is not read.
 var (
-	errShape   = errors.New("the line does not have the shape of the format")
+	errShape   = errors.New("the line does not match the format")
 	errNoField = errors.New("a field of the key, or the time, is missing")
 )
 
@@ -50,7 +50,7 @@ func newParser(format string, first []byte, fields []string, timeField string, c
 		}
 		for _, field := range fields {
 			if f.fields != nil && !slices.Contains(f.fields, field) {
-				return nil, "", fmt.Errorf("a line in the format %s has no field '%s'; it has %s", f.name, field, strings.Join(f.fields, " "))
+				return nil, "", fmt.Errorf("lines in the format %s have no field '%s'; choose one of %s", f.name, field, strings.Join(f.fields, " "))
 			}
 		}
 		return f.open(fields, timeField, c), f.name, nil

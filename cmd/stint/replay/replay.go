@@ -87,7 +87,7 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	r.finish()
 	if r.report.Requests == 0 {
 		if r.report.FirstUnread == "" {
-			return nil, errors.New("the log holds no request")
+			return nil, errors.New("the log contains no requests")
 		}
 		return nil, fmt.Errorf("no line could be read; %s", r.report.FirstUnread)
 	}

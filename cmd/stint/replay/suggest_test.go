@@ -73,7 +73,7 @@ func TestSuggest(t *testing.T) {
 		}
 	}
 	p.Except = 100
-	if _, err := p.Suggest(context.Background(), most); err == nil || !strings.Contains(err.Error(), "none besides") {
+	if _, err := p.Suggest(context.Background(), most); err == nil || !strings.Contains(err.Error(), "leaves out") {
 		t.Errorf("without other keys: %v", err)
 	}
 	p.Paths = []string{"-"}

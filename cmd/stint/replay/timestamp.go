@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-var errTime = errors.New("the time is not readable")
+var errTime = errors.New("the time cannot be read")
 
 // clock reads times as nanoseconds since the Unix epoch. It keeps the last second that it read, because most lines have
 // the second of the line before.

@@ -37,7 +37,7 @@ func unknownVariable(name string) error {
 		suggestion = setting.Env()
 	}
 	return fmt.Errorf("unknown environment variable %s%s", name,
-		cli.DidYouMean(suggestion, "; 'stint server --help' lists them, unset it if it is not for Stint"))
+		cli.DidYouMean(suggestion, "; 'stint server --help-all' lists them; unset it if it is not for Stint"))
 }
 
 // Kubernetes sets variables for every service of a namespace in every pod; those of a service called stint, or

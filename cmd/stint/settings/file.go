@@ -87,10 +87,10 @@ func settingOfKey(key string, value any) (*config.Setting, error) {
 	case known && setting.Name == key && setting.InFile():
 		return setting, nil
 	case known && !setting.InFile():
-		return nil, fmt.Errorf("%s can only be a flag or an environment variable: a configuration file names no other", key)
+		return nil, fmt.Errorf("%s can only be a flag or an environment variable, because a configuration file cannot name another one", key)
 	}
 	return nil, fmt.Errorf("unknown setting %s%s", strconv.Quote(key),
-		cli.DidYouMean(config.Suggest(key), "; 'stint server --help' lists them, without the dashes in front"))
+		cli.DidYouMean(config.Suggest(key), "; 'stint server --help-all' lists them, with dashes that the file leaves out"))
 }
 
 func isTable(value any) bool {

@@ -15,8 +15,8 @@ func TestConfigFileRefused(t *testing.T) {
 		{"unknown", "# ours\nloops = 1\nmax_clients = 5\n", `c.toml line 3: unknown setting "max_clients"; did you mean max-clients?`},
 		{"name in capitals", "LOOPS = 1", `c.toml line 1: unknown setting "LOOPS"; did you mean loops?`},
 		{"name of Redis", "\nmaxmemory = 1\n", `c.toml line 2: unknown setting "maxmemory"; did you mean max-memory?`},
-		{"strange", "zzz = 1", `c.toml line 1: unknown setting "zzz"; 'stint server --help' lists them, without the dashes in front`},
-		{"first of two", "loops = 1\nzzy = 1\nzzx = 1\n", `c.toml line 2: unknown setting "zzy"; 'stint server --help' lists them, without the dashes in front`},
+		{"strange", "zzz = 1", `c.toml line 1: unknown setting "zzz"; 'stint server --help-all' lists them, with dashes that the file leaves out`},
+		{"first of two", "loops = 1\nzzy = 1\nzzx = 1\n", `c.toml line 2: unknown setting "zzy"; 'stint server --help-all' lists them, with dashes that the file leaves out`},
 		{"section", "loops = 1\n[server]\nmax-clients = 5\n", `c.toml line 2: there are no sections here, got "server": write every setting at the top level as name = value`},
 		{"empty section", "loops = 1\n[server]\n", `c.toml line 2: there are no sections here, got "server": write every setting at the top level as name = value`},
 		{"sections", "[[listen]]\naddress = 1\n", `c.toml line 1: there are no sections here, got "listen": write every setting at the top level as name = value`},
@@ -28,7 +28,7 @@ func TestConfigFileRefused(t *testing.T) {
 		{"list for one", "loops = [1]", `c.toml line 1: loops takes a single value, got a list`},
 		{"numbers for addresses", "listen = [6379]", `c.toml line 1: listen takes a list of texts in quotes, got 6379`},
 		{"no address", "listen = []", `c.toml line 1: listen: must be HOST:PORT with a port between 0 and 65535, such as 127.0.0.1:6379 (0 picks a free one), or unix:/path, got ''`},
-		{"another file", `config = "d.toml"`, `c.toml line 1: config can only be a flag or an environment variable: a configuration file names no other`},
+		{"another file", `config = "d.toml"`, `c.toml line 1: config can only be a flag or an environment variable, because a configuration file cannot name another one`},
 	} {
 		_, err := load([]string{"--config", "c.toml"}, nil, files{"c.toml": tc.text}.read)
 		if err == nil || err.Error() != tc.want {

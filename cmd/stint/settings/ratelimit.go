@@ -171,7 +171,7 @@ func (r *ratelimitEnv) fit(cfg *config.Config) {
 	}
 	isOpen := len(cfg.GRPCListen) > 0 || cfg.TLSClientCA == ""
 	if isOpen && cfg.ProtectedMode && cfg.RequirePass == "" && cfg.ACLFile == "" {
-		r.warnings = append(r.warnings, Warning{"GRPC_HOST", "only clients on this machine are let in: set STINT_REQUIREPASS, or TLS with GRPC_CLIENT_TLS_CACERT, or STINT_PROTECTED_MODE=no"})
+		r.warnings = append(r.warnings, Warning{"GRPC_HOST", "clients on other machines are refused: set STINT_REQUIREPASS, or TLS with GRPC_CLIENT_TLS_CACERT, or STINT_PROTECTED_MODE=no"})
 	}
 }
 

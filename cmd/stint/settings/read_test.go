@@ -203,7 +203,7 @@ func TestRefused(t *testing.T) {
 		{"empty listen", []string{"--listen", ""}, nil, "--listen: must be HOST:PORT with a port between 0 and 65535, such as 127.0.0.1:6379 (0 picks a free one), or unix:/path, got ''"},
 		{"unknown variable", nil, []string{"STINT_MAXCLIENTS=5"}, "unknown environment variable STINT_MAXCLIENTS; did you mean STINT_MAX_CLIENTS?"},
 		{"variable of Redis", nil, []string{"STINT_PORT=7000"}, "unknown environment variable STINT_PORT; did you mean STINT_LISTEN?"},
-		{"strange variable", nil, []string{"STINT_ZZZ=1"}, "unknown environment variable STINT_ZZZ; 'stint server --help' lists them, unset it if it is not for Stint"},
+		{"strange variable", nil, []string{"STINT_ZZZ=1"}, "unknown environment variable STINT_ZZZ; 'stint server --help-all' lists them; unset it if it is not for Stint"},
 		{"variable value", nil, []string{"STINT_LOOPS=x"}, "STINT_LOOPS: must be an integer between 0 and 1024, got 'x'"},
 		{"wrong value that would lose", []string{"--loops", "1"}, []string{"STINT_LOOPS=x"}, "STINT_LOOPS: must be an integer between 0 and 1024, got 'x'"},
 		{"contradiction", []string{"--max-bulk-size", "2kb"}, nil, "max-key-size (4kb) is more than max-bulk-size (2kb), so the longest keys could never arrive: raise max-bulk-size to at least 4kb or lower max-key-size to 2kb"},

@@ -38,7 +38,7 @@ var clientRows = []command.Row{{
 			Example: "ID 1",
 			Cost:    command.ConnectionPass, Flags: command.Admin | command.Connection | command.Dangerous, Run: runClientKill},
 		{Name: "unblock", Syntax: "client-id [TIMEOUT | ERROR]", Group: "connection",
-			Summary: "End a connection's wait for a key, such as in BLPOP, as if it had timed out, or with ERROR by an error.",
+			Summary: "End a connection's wait for a key, as in BLPOP: as if it had timed out, or with ERROR, with an error.",
 			Returns: "1 if the connection was waiting, 0 if not, an integer.",
 			Example: "1",
 			Cost:    command.Light, Flags: command.Admin | command.Connection | command.Dangerous, Run: runClientUnblock},
