@@ -79,6 +79,7 @@ func TestBanner(t *testing.T) {
 		"/readyz; its dashboard needs --admin-token\n": {"--admin=127.0.0.1:0", "--requirepass=secret"},
 		"Try: REDISCLI_AUTH=PASSWORD redis-cli -h ":    {"--requirepass=secret"},
 		"Look: http://127.0.0.1:":                      {"--admin=127.0.0.1:0", "--requirepass=secret", "--admin-token=a-token-of-this-test"},
+		"start with STINT_REQUIREPASS=PASSWORD in":     {"--http-listen=0.0.0.0:0"},
 	} {
 		_, banner := serveWithBanner(t, args...)
 		if !strings.Contains(banner, want) {
