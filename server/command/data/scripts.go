@@ -139,8 +139,8 @@ func runScript(c *Call, program *script.Program) {
 	}
 	caller := c.caller()
 	caller.noWrites, caller.most, caller.began, caller.expired = program.NoWrites(), 0, time.Time{}, false
-	if c.Tx.Alone() && c.executor.ScriptTime != 0 {
-		caller.most, caller.began = c.executor.ScriptTime, time.Now()
+	if c.Tx.Alone() {
+		caller.most = c.executor.ScriptTime
 	}
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
 	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], caller)
