@@ -56,6 +56,7 @@ var permits = []permit{
 	{"sleep", "clients/python/tests/test_fake.py", "a settlement that comes after its reservation was forgotten is the input"},
 	{"time sleep", "clients/python/tests/test_leases.py", "looks again until the leases are given back, for a bounded time"},
 	{"time sleep", "clients/python/tests/test_scenario.py", "looks again until the server answers; the length of an outage and a slow link are the input"},
+	{"port", "clients/compattest/pageprograms_test.go", "the listener is held until the test ends: it accepts connections, and never replies"},
 	{"port", "server/admin/admin_test.go", "an address that is taken is the input"},
 	{"port", "server/connections_test.go", "an address that is taken is the input"},
 	{"time", "clients/go/leases_test.go", "the longer it takes, the more tokens come in, and the more is accepted"},

@@ -32,7 +32,7 @@ type Executor struct {
 
 	programs programs
 	called   atomic.Pointer[command.Row] // of the last script
-	calls    sync.Pool // of *Call
+	calls    sync.Pool                   // of *Call
 }
 
 // Run implements [transaction.Commands].
@@ -85,7 +85,7 @@ type scriptCaller struct {
 	noWrites bool          // the script's first line has the flag no-writes
 	most     time.Duration // how long the script may run; 0 is no limit
 	began    time.Time     // or rather, when the interpreter first asked whether it has expired, after some 50 µs
-	expired  bool // the script ran too long and was ended
+	expired  bool          // the script ran too long and was ended
 }
 
 // ScriptTime is a server's [Executor.ScriptTime], long enough for a machine that is busy with other work.
