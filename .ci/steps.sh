@@ -209,7 +209,7 @@ starts_goroutines='^[[:space:]]*go |[.]Go[(]'
 # shows no race. Any other test runs under the race detector.
 readonly unraced=(
     TestLLMTokensRecipe TestWorkerPoolRecipe TestQueueIsLimitReq TestChangedLimits TestNeverBeyondTheLimit TestFaultsAreFound TestUtilisation # long times
-    TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork TestHugeAmounts TestProgramsAreBoundedByTheirMemory TestBytesIsTheMemoryOfPrograms TestErrorsOfTranscriptsAreInTheTable # large inputs
+    TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork TestHugeAmounts TestProgramsAreBoundedByTheirMemory TestErrorsOfTranscriptsAreInTheTable # large inputs
     TestPassesAreDividedByUsers TestOtherPassesAreDivided # the same: the largest values, and every command on them
     TestBruteForce TestManyAddresses TestCachesAreNeverStale TestGCRAIsThatOfTheModel TestIncrexIsThatOfTheModel # many random inputs
     TestNoValueIsAWordOfTheGrammar TestNoTextIsAWordOfTheGrammar TestNoTextIsAWordOfTheGrammarForKuadrant # one call after the other, with every word
