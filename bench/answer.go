@@ -13,6 +13,7 @@ const (
 	answerThrottle               // five integers, the first 0 when granted, 1 when limited
 	answerAcquire                // five integers, the first the tokens granted
 	answerCheck                  // two integers and three for each limit, the first 1 when granted
+	answerScript                 // integers, the first 1 when granted
 )
 
 // check returns an error unless r is a good reply that grants, or denies, as
@@ -31,8 +32,9 @@ func (a answer) check(r reply, granted bool) error {
 		if len(r.integers) != 1 || r.integers[0] < 1 {
 			return fmt.Errorf("answered %v, want an integer above 0", r.integers)
 		}
-	case answerThrottle, answerAcquire, answerCheck:
-		if n := len(r.integers); n < 5 || a != answerCheck && n > 5 {
+	case answerThrottle, answerAcquire, answerCheck, answerScript:
+		n := len(r.integers)
+		if n == 0 || a != answerScript && n < 5 || (a == answerThrottle || a == answerAcquire) && n > 5 {
 			return fmt.Errorf("answered %d integers, want 5", n)
 		}
 		first := r.integers[0]

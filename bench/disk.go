@@ -23,7 +23,7 @@ const (
 // diskServers is the table of servers with state on disk, and one without to compare them with.
 func diskServers(binary string) []Server {
 	throttle := []Command{{Name: "CL.THROTTLE", Tag: "clt", Template: throttleTemplate, Answer: answerThrottle}}
-	script := []Command{{Name: "Lua GCRA", Tag: "lua", Template: scriptTemplate, Answer: answerThrottle}}
+	script := []Command{scripts[0].evalsha()}
 	all := []Server{{Name: "stint-memory", Title: "Stint in memory only", Commands: throttle, Start: startStint(binary)}}
 	for _, mode := range []string{"interval", "snapshot", "always"} {
 		start := inDataDir(func(ctx context.Context, name, dir string, env []string) (*Instance, error) {
@@ -109,7 +109,7 @@ func (s *sideBySide) measureHot(ctx context.Context, round int) error {
 	if err != nil {
 		return err
 	}
-	aof, _, err := written("redis-everysec", scriptTemplate, "aof_current_size", 100_000)
+	aof, _, err := written("redis-everysec", scripts[0].evalsha().Template, "aof_current_size", 100_000)
 	s.figures.add(onDisk, "", hotRate, sample.PerSecond)
 	s.figures.add(onDisk, "", hotJournal, journal)
 	s.figures.add(onDisk, "", hotAOF, aof)

@@ -32,8 +32,8 @@ func TestPartsOfSeveralRuns(t *testing.T) {
 	if !all.OtherWork.IsTooMuch() {
 		t.Error("the run that was disturbed is forgotten")
 	}
-	wantError(t, kept.checkComplete(Env{Settings: Settings{Only: []string{"cluster"}}}), "persistence, reservations")
-	wantError(t, kept.checkComplete(Env{Settings: Settings{Only: []string{"cluster", "persistence", "reservations"}}}), "")
+	wantError(t, kept.checkComplete(Env{Settings: Settings{Only: []string{"cluster"}}}), "persistence, reservations, scripts")
+	wantError(t, kept.checkComplete(Env{Settings: Settings{Only: []string{"cluster", "persistence", "reservations", "scripts"}}}), "")
 
 	second.Machine.Commit = "another"
 	if kept, err := readKept(dir, second); err != nil || len(kept.Parts) != 0 {

@@ -27,6 +27,7 @@ type Env struct {
 // the first.
 var parts = []Part{
 	{name: onlyServers, measure: measureServers, tables: serverTables, targets: serverTargets},
+	{name: "scripts", measure: measureScripts, tables: scriptTables, targets: scriptTargets},
 	{name: "persistence", measure: measureDisk, tables: diskTables, targets: diskTargets},
 	{name: onlyCluster, measure: measureCluster, tables: clusterTables, targets: clusterTargets},
 	{name: "groups-cost", of: allOfGroups, named: true, measure: measureGroups, tables: groupTables, targets: groupTargets},

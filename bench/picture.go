@@ -9,7 +9,7 @@ import (
 // The picture of CPU per request, in pixels.
 const (
 	pictureWidth              = 560.0
-	barsLeft, longestBar      = 150.0, 210.0
+	barsLeft, longestBar      = 165.0, 210.0
 	panelsTop, barRow, barGap = 66.0, 22.0, 38.0
 )
 
@@ -17,9 +17,10 @@ const (
 type bar struct{ series, name, class string }
 
 var bars = []bar{
-	{lua, "Redis + Lua", "other"},
+	{lua, "Script on Redis", "other"},
+	{stintLua, "Same script on Stint", "stint"},
 	{redisCell, "redis-cell", "other"}, // given with -redis-cell
-	{throttle, "Stint", "stint"},
+	{throttle, "CL.THROTTLE on Stint", "stint"},
 	{valkeySet, "Valkey, only SET", "floor"},
 	{redisPing, "Redis, only PING", "floor"},
 }

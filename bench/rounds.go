@@ -100,7 +100,7 @@ func (s *sideBySide) measure(ctx context.Context, series Series, cell Cell, roun
 		}
 	}
 	key := series.Command.Tag + ":" + cell.KeySuffix(round, cell.pipeline)
-	args := expand(series.Command.Template, key, cell.Limit)
+	args := series.Command.load(key, cell.Limit)
 	addresses := slices.Repeat([]string{inst.Addr}, max(1, s.generators))
 	if cell.Everywhere {
 		addresses = inst.entrances()
@@ -123,12 +123,12 @@ func (s *sideBySide) measure(ctx context.Context, series Series, cell Cell, roun
 
 // verify asks once more, after the load, and looks at the reply.
 func verify(inst *Instance, c Command, key string, w Workload) error {
-	key = strings.Replace(key, randomSuffix, fmt.Sprintf("%012d", randomKeys/2), 1)
+	key = strings.Replace(key, randomSuffix, fmt.Sprintf("%012d", c.keys()/2), 1)
 	reply, err := ask(inst.Addr, expand(c.Template, key, w.Limit)...)
 	if err != nil {
 		return err
 	}
-	return c.Answer.check(reply, w.Granted)
+	return c.Answer.check(reply, w.Granted && c.FullKeys == 0)
 }
 
 // diagnose adds the death of the server, if it died, to the error it caused.

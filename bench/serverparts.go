@@ -57,7 +57,7 @@ const cpuTitle = "Server CPU per request, µs"
 // ratioTable compares a decision with other commands.
 func ratioTable(f Figures, series []Series) Table {
 	t := Table{Title: "Server CPU of a CL.THROTTLE with one event loop, as a multiple of other commands", Words: 1, Header: []string{"of"},
-		InDocs: func([]string) bool { return true }}
+		InDocs: allRows}
 	for _, p := range pipelines {
 		t.Header = append(t.Header, fmt.Sprintf("P=%d", p))
 	}
@@ -119,7 +119,7 @@ func serverTables(e Env, f Figures) (all []Table) {
 		"Growth of VmRSS divided by the number of keys. GC pause: the longest stop-the-world phase in the "+
 			"Go runtime's trace, over all rounds, from start-up to the last key loaded.",
 		[]string{"server and command"}, byServer, memoryColumns...)
-	memory.InDocs = func([]string) bool { return true }
+	memory.InDocs = allRows
 	return append(all, memory)
 }
 
@@ -155,8 +155,6 @@ func serverTargets(e Env) []Target {
 		compared("CPU vs redis-cell", cpu, many(16), throttle, redisCell, 0.25, true),
 		compared("CPU of TB.ACQUIRE vs CL.THROTTLE", cpu, many(16), acquire, throttle, 1, true),
 		compared("CPU of RL.CHECK of 2 limits vs CL.THROTTLE", cpu, many(16), check, throttle, 1.8, true).because(moreKeys),
-		compared("CPU of a script vs Redis", cpu, many(1), stintLua, lua, 1, true),
-		compared("CPU of a script vs Redis", cpu, many(16), stintLua, lua, 1, true),
 	}
 	for _, p := range pipelines {
 		targets = append(targets,

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"strconv"
 )
 
 // A Server is one side of the comparison: a way to start it, and its commands.
@@ -30,24 +32,34 @@ type Command struct {
 	Memory   bool   // also measured for bytes per key
 
 	FirstWorkload bool // it has no limit, so the others would be the same
+
+	// FullKeys means that the load is on so many keys, all at their limits before it, so that each request is denied.
+	FullKeys int
+}
+
+// keys is the number of keys of the load.
+func (c Command) keys() int { return cmp.Or(c.FullKeys, randomKeys) }
+
+// load is the arguments of redis-benchmark, the last of which are the command.
+func (c Command) load(key string, limit Limit) []string {
+	return append([]string{"-r", strconv.Itoa(c.keys())}, expand(c.Template, key, limit)...)
 }
 
 // Keyed reports whether the command takes a key, and so runs in every workload.
 func (c Command) Keyed() bool { return c.Tag != "" }
 
-const (
-	throttleTemplate = "CL.THROTTLE {key} {burst} {count} {period}"
-	scriptTemplate   = "EVALSHA {sha} 1 {key} {burst} {count} {period}"
-)
+const throttleTemplate = "CL.THROTTLE {key} {burst} {count} {period}"
 
 // The table of servers. A new command is a line here; a new way of running Stint (a persistence mode, a cluster) is an
 // entry with its Start, whose Instance may consist of several processes. The program appends the servers of -other.
 func serverTable(stintBinary string) []Server {
+	gcraOnRedis, gcraOnStint := scripts[0].evalsha(), scripts[0].evalsha()
+	gcraOnRedis.Memory, gcraOnStint.Tag = true, "slu"
 	return []Server{
 		{
 			Name: "redis", Title: "Redis", Start: startRedis,
 			Commands: []Command{
-				{Name: "Lua GCRA", Tag: "lua", Template: scriptTemplate, Answer: answerThrottle, Memory: true},
+				gcraOnRedis,
 				setCommand,
 				{Name: "PING", Template: "PING", Answer: answerPong},
 			},
@@ -59,7 +71,7 @@ func serverTable(stintBinary string) []Server {
 				{Name: "TB.ACQUIRE", Tag: "tba", Template: "TB.ACQUIRE {key} {capacity} {rate}", Answer: answerAcquire},
 				{Name: "RL.CHECK of 2 limits", Tag: "chk", Template: "RL.CHECK two-{burst} {key}", Answer: answerCheck,
 					Prepare: "RL.POLICY SET two-{burst} TB one:{} {capacity} {rate} TB two:{} {capacity} {rate}"},
-				{Name: "Lua GCRA", Tag: "slu", Template: scriptTemplate, Answer: answerThrottle},
+				gcraOnStint,
 				{Name: "PING", Template: "PING", Answer: answerPong},
 			},
 		},
@@ -103,12 +115,12 @@ func startLikeRedis(ctx context.Context, program, name string, env []string, opt
 	if err != nil {
 		return nil, err
 	}
-	return withScript(&Instance{Addr: "127.0.0.1:" + port, processes: []*process{p}})
+	return withScripts(&Instance{Addr: "127.0.0.1:" + port, processes: []*process{p}})
 }
 
-// withScript makes the script known to an instance.
-func withScript(inst *Instance) (*Instance, error) {
-	if err := loadGCRAScript(inst.Addr); err != nil {
+// withScripts makes the scripts known to an instance.
+func withScripts(inst *Instance) (*Instance, error) {
+	if err := loadScripts(inst.Addr); err != nil {
 		inst.Stop()
 		return nil, err
 	}
@@ -127,7 +139,7 @@ func startStint(binary string, options ...string) func(context.Context, string, 
 		if err != nil {
 			return nil, err
 		}
-		return withScript(&Instance{Addr: p.log.listening()[""], processes: []*process{p}})
+		return withScripts(&Instance{Addr: p.log.listening()[""], processes: []*process{p}})
 	}
 }
 

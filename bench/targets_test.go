@@ -24,6 +24,16 @@ var targetSteps = map[string]struct {
 		"snapshot per 16-byte key":                                              "30.0 met",
 		"p99 of decisions added while a snapshot is written":                    "2.90 45 % above; the cause is not known",
 	}},
+	"scripts": {Figures{
+		{stintLua, at(manyKeys, 1), cpu}: {6}, {lua, at(manyKeys, 1), cpu}: {10}, {stintLua, at(manyKeys, 16), cpu}: {3}, {lua, at(manyKeys, 16), cpu}: {6},
+		{"stint Lua counter", at(manyKeys, 16), cpu}: {1}, {"redis Lua counter", at(manyKeys, 16), cpu}: {2},
+		{"stint-cluster Lua token bucket", at(manyKeys, 16), cpu}: {5}, {clusterThrottle, at(manyKeys, 16), cpu}: {4},
+	}, map[string]string{
+		"CPU of Lua GCRA vs Redis, P=1":                             "0.600 met",
+		"CPU of Lua GCRA vs Redis, P=16":                            "0.500 67 % above; the cause is not known",
+		"CPU of Lua counter vs Redis, P=16":                         "0.500 met",
+		"three nodes, CPU of Lua token bucket vs CL.THROTTLE, P=16": "1.25 met",
+	}},
 	"cluster": {func() Figures {
 		f := Figures{
 			{clusterThrottle, at(manyKeys, 16), throughput}: {330}, {lua, at(manyKeys, 16), throughput}: {100},
@@ -129,7 +139,7 @@ func TestTargetsNameExistingSeries(t *testing.T) {
 	e := Env{Servers: append(serverTable("x"), Server{Name: "valkey", Commands: []Command{setCommand, incrCommand}},
 		Server{Name: "redis-cell", Commands: []Command{{Name: "CL.THROTTLE"}}})}
 	series := map[string][]Series{
-		onlyServers: seriesOf(e.Servers), "persistence": seriesOf(diskServers("x")), "cluster": seriesOf(clusterServers(e)),
+		onlyServers: seriesOf(e.Servers), "scripts": append(seriesOf(scriptServers(e)), seriesOf(scriptNodes(e))...), "persistence": seriesOf(diskServers("x")), "cluster": seriesOf(clusterServers(e)),
 		"ahead": seriesOf(besideOne.servers(e)), "links": seriesOf(overSlowLinks.servers(e)),
 	}
 	for _, p := range parts {
@@ -172,8 +182,8 @@ func TestOnlyPersistence(t *testing.T) {
 		}
 		var err error
 		e.Servers, err = e.pick(serverTable("x"))
-		if err != nil || len(e.Servers) != want.servers || parts[0].isMeasured(e) != (want.servers > 0) || parts[1].isMeasured(e) != want.disk {
-			t.Errorf("-only %s: %d servers, %t, %v", only, len(e.Servers), parts[1].isMeasured(e), err)
+		if err != nil || len(e.Servers) != want.servers || parts[0].isMeasured(e) != (want.servers > 0) || parts[2].isMeasured(e) != want.disk {
+			t.Errorf("-only %s: %d servers, %t, %v", only, len(e.Servers), parts[2].isMeasured(e), err)
 		}
 	}
 }

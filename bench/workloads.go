@@ -117,6 +117,5 @@ func expand(template, key string, limit Limit) []string {
 		"{period}", fmt.Sprint(limit.PeriodSeconds),
 		"{capacity}", fmt.Sprint(limit.Burst+1),
 		"{rate}", fmt.Sprintf("%d/%ds", limit.Count, limit.PeriodSeconds),
-		"{sha}", gcraScriptSHA(),
 	).Replace(template))
 }

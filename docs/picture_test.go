@@ -21,7 +21,7 @@ func TestCPUPicture(t *testing.T) {
 	}
 	_, first, _ := strings.Cut(string(table), "### Server CPU per request, µs\n")
 	first, _, _ = strings.Cut(first, "\n### ")
-	for _, name := range []string{"Redis Lua GCRA", "Redis PING", "Stint CL.THROTTLE"} {
+	for _, name := range []string{"Redis Lua GCRA", "Redis PING", "Stint Lua GCRA", "Stint CL.THROTTLE"} {
 		_, row, found := strings.Cut(first, "| "+name+" |")
 		row, _, _ = strings.Cut(row, "\n")
 		cells := strings.Split(strings.Trim(row, "| "), "|")

@@ -31,14 +31,16 @@ func TestReadmeFigures(t *testing.T) {
 	slow := row("docs/performance.md", "", "| Redis and Sentinel, down-after 30 s")
 	beyond := redis[2][:len(redis[2])-3] + "," + redis[2][len(redis[2])-3:]
 	lua := row("docs/performance.md", "CPU", "| 100k random keys, granted | Redis Lua GCRA |")
+	script := row("docs/performance.md", "CPU", "|  | Stint Lua GCRA |")
 	own := row("docs/performance.md", "CPU", "|  | Stint CL.THROTTLE |")
 	for _, sentence := range []string{
 		"killed the primary " + stint[1] + " times",
 		"granted " + stint[2] + " requests beyond the limit, and did not answer for " + stint[5] + " s (median; at most " + stint[7] + " s)",
 		"granted " + beyond + " beyond it, and did not answer for " + redis[5] + " s (median; at most " + redis[7] + " s)",
 		"default of 30 s, " + slow[2] + " and " + slow[5] + " s",
-		"a decision takes " + own[2] + " µs of the server's CPU, and " + lua[2] + " µs with a Lua script on Redis",
-		"in pipelines of 16, " + own[3] + " µs and " + lua[3] + " µs",
+		"script takes " + lua[3] + " µs of the server's CPU on Redis and, unchanged, " + script[3] + " µs on Stint",
+		"`CL.THROTTLE` takes " + own[3] + " µs",
+		"Sent one at a time, they take " + lua[2] + ", " + script[2] + " and " + own[2] + " µs",
 	} {
 		if !strings.Contains(readme, sentence) {
 			t.Errorf("README.md lacks %q", sentence)
