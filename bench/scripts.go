@@ -26,7 +26,7 @@ var scripts = []script{
 		map[int]float64{1: 0.6, 16: 0.3, 64: 0.25}},
 	{"token-bucket", Command{Name: "Lua token bucket", Tag: "tok", Template: "{capacity} {count} {period}", Answer: answerScript},
 		map[int]float64{16: 0.32}},
-	{"sliding-log", Command{Name: "Lua sliding log", Tag: "log", Template: "86400 100", Answer: answerScript, FullKeys: 2000},
+	{"sliding-log", Command{Name: "Lua sliding log", Tag: "log", Template: "86400 100 " + randomSuffix, Answer: answerScript, FullKeys: 2000},
 		map[int]float64{16: 0.4}},
 	{"counter", Command{Name: "Lua counter", Tag: "cnt", Template: "{period} {capacity}", Answer: answerScript},
 		map[int]float64{16: 0.6}},

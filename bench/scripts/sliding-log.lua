@@ -1,7 +1,8 @@
 -- A sliding log: the times of the latest requests, in a sorted set that never
 -- has more members than the limit. A denied request counts too, so a client
 -- that does not stop asking stays denied.
--- The arguments are the window in seconds and the limit.
+-- The arguments are the window in seconds, the limit and an id of the request,
+-- because several requests may have the same time.
 -- The reply says whether the request may pass, and how many more may.
 local key = KEYS[1]
 local window = tonumber(ARGV[1])
@@ -15,7 +16,7 @@ local count = redis.call('ZCARD', key)
 if count >= limit then
   redis.call('ZREMRANGEBYRANK', key, 0, count - limit)
 end
-redis.call('ZADD', key, now, now)
+redis.call('ZADD', key, now, clock[1] .. clock[2] .. ':' .. ARGV[3])
 redis.call('EXPIRE', key, window)
 if count >= limit then
   return {0, 0}
