@@ -151,7 +151,7 @@ func scriptTables(e Env, f Figures) []Table {
 		t := f.table("", "", []string{"script", "server"}, lines, append(micros, ratios...)...)
 		all.Header, all.Rows = t.Header, append(all.Rows, t.Rows...)
 	}
-	all.Note = "100k random keys, granted. The sliding log has 2,000 keys with 100 requests each, and every request takes the place of the oldest, denied."
+	all.Note = "100k random keys, granted. The sliding log is denied: it has 2,000 keys, each with 100 requests, of which every new one replaces the oldest."
 	var lines []line
 	for _, s := range seriesOf(scriptNodes(e)) {
 		lines = append(lines, line{[]string{s.Command.Name}, s.ID(), manyKeys.Name})
