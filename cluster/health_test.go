@@ -90,7 +90,7 @@ func TestNodeWithoutRaft(t *testing.T) {
 		}
 		third := s.others(leader)[1].opt.Node
 		if err := leader.Group().Remove(t.Context(), third, false); err == nil || !strings.Contains(err.Error(),
-			"no majority") {
+			"not a majority") {
 			t.Errorf("the last node beside the leader whose Raft runs is removed: %v", err)
 		}
 		select {

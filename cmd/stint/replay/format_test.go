@@ -40,7 +40,7 @@ func TestLines(t *testing.T) {
 			`2026-11-22T20:24:25Z 2001:db8::1 al GET /a/b /a/b?c=d HTTP/1.1 200 512 https://x/\"y curl \\`, []string{combinedLine}},
 		{"common", "", "ip status bytes", "", "2026-11-22T20:24:25Z h 304 -", []string{`h - - [22/Nov/2026:20:24:25 +0000] "GET / HTTP/1.0" 304 -`}},
 		{"no request behind the time", "combined", "ip", "", "2026-11-22T20:24:25Z h", []string{`h - - [22/Nov/2026:20:24:25 +0000]`}},
-		{"combined cut off", "combined", "path", "", "shape", []string{`h - - [22/Nov/2026:20:24:25 +0000] "GET /`}},
+		{"combined cut off", "combined", "path", "", "does not match the format", []string{`h - - [22/Nov/2026:20:24:25 +0000] "GET /`}},
 		{"combined without a time", "combined", "ip", "", "time", []string{`h - - [-] "GET / HTTP/1.0" 304 -`}},
 		{"json", "", "ip", "", "2026-11-22T20:24:25Z a", []string{`{"ip": "a", "time": "2026-11-22T20:24:25Z"}`}},
 		{"json, nested, numbers", "", "request.ip id", "", "2026-11-22T20:24:25.5Z a 7",
@@ -48,7 +48,7 @@ func TestLines(t *testing.T) {
 		{"json, escapes", "", "ip", "at", "2026-11-22T20:24:25Z a\"é\n", []string{`{"ip":"a\"\u00e9\n","at":"1795379065000","ts":1}`}},
 		{"json without the field", "", "ip", "", "missing", []string{`{"time":1795379065}`}},
 		{"json, null", "", "ip", "", "missing", []string{`{"time":1795379065,"ip":null}`}},
-		{"json cut off", "", "ip", "", "shape", []string{`{"time":1795379065,"ip":"a"`}},
+		{"json cut off", "", "ip", "", "does not match the format", []string{`{"time":1795379065,"ip":"a"`}},
 		{"no format", "", "ip", "", "cannot be guessed", []string{"hello"}},
 		{"no such field", "combined", "host", "", "no field 'host'", []string{combinedLine}},
 	} {
