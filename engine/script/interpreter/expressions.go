@@ -91,7 +91,10 @@ func (c *compiler) index(e *syntax.Index) eval {
 	if of, is := e.Object.(*syntax.Arguments); is && key.constant.IsNumber() {
 		i, isArgv := int(key.constant.Float()), of.IsArgv
 		if float64(i) == key.constant.Float() && i >= 1 && i < value.MaxIndex {
-			return func(fr *frame) value.Value { return fr.L.argument(isArgv, i) }
+			return func(fr *frame) value.Value {
+				fr.at = e.Node
+				return fr.L.argument(isArgv, i)
+			}
 		}
 	}
 	if e.Charged {

@@ -70,18 +70,6 @@ func (r *Run) argumentsOf(isArgv bool) *arguments {
 	return &r.arguments[0]
 }
 
-// argument is KEYS[i] or ARGV[i].
-func (L *Thread) argument(isArgv bool, i int) value.Value {
-	a := L.run.argumentsOf(isArgv)
-	switch {
-	case a.table != nil:
-		return a.table.GetInt(i)
-	case i <= len(a.texts):
-		return textOf(a.texts[i-1])
-	}
-	return value.Nil
-}
-
 // arguments is the table KEYS or ARGV.
 func (L *Thread) arguments(isArgv bool) value.Value {
 	a := L.run.argumentsOf(isArgv)

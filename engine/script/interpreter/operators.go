@@ -182,6 +182,18 @@ func (L *Thread) index(object, key value.Value) value.Value {
 	return L.indexBy(object, key, (*Thread).invoke, func() { L.Fail("loop in gettable") })
 }
 
+// argument is KEYS[i] or ARGV[i].
+func (L *Thread) argument(isArgv bool, i int) value.Value {
+	a := L.run.argumentsOf(isArgv)
+	switch {
+	case a.table != nil:
+		return L.indexPlain(value.OfTable(a.table), value.Int(i))
+	case i <= len(a.texts):
+		return textOf(a.texts[i-1])
+	}
+	return value.Nil
+}
+
 // Index is object[key] for a Go function.
 func (L *Thread) Index(object, key value.Value) value.Value {
 	L.push(nil)
