@@ -165,14 +165,27 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 		return func(fr *frame) value.Value { return value.Bool(is(fr)) }
 	}
 	a, b := c.operand(e.Left), c.operand(e.Right)
-	slow := func(fr *frame, x, y value.Value) value.Value {
-		fr.at = e.Node
-		return fr.L.arithmetic(op, x, y)
-	}
 	if isNumeral(e) { // its zero keeps the sign, as that of a numeral does
 		return func(fr *frame) value.Value {
 			return value.Number(op.operate(a.get(fr).Float(), b.get(fr).Float()))
 		}
+	}
+	if op.isPlain && b.compute != nil && c.mayChange(e.Left) {
+		return func(fr *frame) value.Value {
+			y := b.get(fr)
+			x := a.get(fr)
+			fr.at = e.Node
+			return fr.L.arithmetic(op, x, y)
+		}
+	}
+	return computed(e, op, a, b)
+}
+
+// computed is an arithmetic operator on operands that are read from left to right.
+func computed(e *syntax.Binary, op *operation, a, b operand) eval {
+	slow := func(fr *frame, x, y value.Value) value.Value {
+		fr.at = e.Node
+		return fr.L.arithmetic(op, x, y)
 	}
 	switch e.Op {
 	case "+":
@@ -215,6 +228,13 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 		}
 		return slow(fr, x, y)
 	}
+}
+
+// mayChange reports whether an expression is a local of this function that a function inside may change. In x + f(), Lua
+// reads such an x only when it adds, after the call of f.
+func (c *compiler) mayChange(e syntax.Expr) bool {
+	v, is := e.(*syntax.Variable)
+	return is && c.own[v.Local] && v.Local.Captured && v.Local.Changed
 }
 
 // isNumeral reports whether an expression is made of numbers in the source alone.
