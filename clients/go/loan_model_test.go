@@ -142,7 +142,7 @@ func (m *model) operate(now int64, limit Limit, arguments []any) (reply any, err
 		return answer(0)
 	}
 	if stated > l.tokens {
-		return nil, errorReply(fmt.Sprintf("ERR the holder reports more tokens than the %d that are set aside for it", l.tokens))
+		return nil, errorReply(fmt.Sprintf("ERR the holder states more tokens than the %d that are set aside for it", l.tokens))
 	}
 	if position >= 0 {
 		m.lent = slices.Delete(m.lent, position, position+1)

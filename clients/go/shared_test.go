@@ -163,7 +163,7 @@ func TestSharedMistakes(t *testing.T) {
 		"a member forced": {func() error { _, err := l.Force(t.Context(), "k", bucket.Member("a", 1), 1); return err }(), "FS.ACQUIRE has no option FORCE"},
 		"a tree too deep": {class(func(c *stint.Class) { c.Under = make([]stint.Keyed, 4) }), "1 to 3 ancestors, got 4"},
 		"no ancestor":     {class(func(c *stint.Class) { c.Under = nil }), "got 0"},
-		"a circle":        {class(func(c *stint.Class) { c.Under = append(c.Under, stint.On("c", bucket)) }), `"c" stands twice`},
+		"a circle":        {class(func(c *stint.Class) { c.Under = append(c.Under, stint.On("c", bucket)) }), `"c" is named twice`},
 		"an odd ceiling":  {class(func(c *stint.Class) { c.Ceiling = stint.Window(1, stint.Day) }), "the ceiling must be a token bucket"},
 		"an odd parent":   {class(func(c *stint.Class) { c.Under[0].Limit = stint.Per(1, 0) }), `ancestor "root"`},
 		"a kept ancestor": {class(func(c *stint.Class) { c.Under[0] = c.Under[0].Keep(stint.KeepTokens(1)) }), "no Cost and no Keep"},

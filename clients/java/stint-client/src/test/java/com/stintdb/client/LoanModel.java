@@ -134,7 +134,7 @@ final class LoanModel {
             return answer(now, 0, held);
         }
         if (stated > held.tokens) {
-            throw new RefusedException("ERR the holder reports more tokens than the " + held.tokens + " that are set aside for it");
+            throw new RefusedException("ERR the holder states more tokens than the " + held.tokens + " that are set aside for it");
         }
         lent.remove(holder);
         counter.take(now, held.tokens - stated);
