@@ -63,7 +63,7 @@ func (m *Model) lend(words []string) (string, error) {
 }
 
 func notHeld(l loan) error {
-	return refuse("ERR the holder reports more tokens than the %d that are set aside for it", l.tokens)
+	return refuse("ERR the holder states more tokens than the %d that are set aside for it", l.tokens)
 }
 
 // lentOf is a limiter as one with loans, under a limit if it is new.
