@@ -108,7 +108,7 @@ class Model(Counter):
         if lent.number != previous:
             return [0, self.limit.tokens, self.available(now), lent.tokens, lent.number]
         if left > lent.tokens:
-            raise RefusedError(f"ERR the holder reports more tokens than the {lent.tokens} that are set aside for it")
+            raise RefusedError(f"ERR the holder states more tokens than the {lent.tokens} that are set aside for it")
         self.lent.pop(holder, None)
         self.take(now, lent.tokens - left)
         if operation.returning:
