@@ -94,12 +94,10 @@ func selectValues(L *interpreter.Thread) int {
 
 func toNumber(L *interpreter.Thread) int {
 	base := L.OptInt(2, 10)
-	v := L.CheckAny(1)
+	L.CheckAny(1)
 	if base == 10 {
-		if x, ok := L.AsNumber(v); ok {
-			return L.PushNumber(x)
-		}
-		L.Push(value.Nil)
+		v, _ := directToNumber(L, L.Args()[:1])
+		L.Push(v)
 		return 1
 	}
 	text := L.CheckString(1)
@@ -115,8 +113,8 @@ func toNumber(L *interpreter.Thread) int {
 
 func toString(L *interpreter.Thread) int {
 	v := L.CheckAny(1)
-	if v.IsNumber() {
-		L.Push(L.NumberText(v.Float()))
+	if text, done := directToString(L, L.Args()[:1]); done {
+		L.Push(text)
 		return 1
 	}
 	return L.PushString(L.ToString(v))

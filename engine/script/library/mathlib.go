@@ -44,8 +44,8 @@ var mathFunctions = map[string]interpreter.GoFunction{
 		exponent := L.CheckInt(2)
 		return L.PushNumber(math.Ldexp(L.CheckNumber(1), exponent))
 	},
-	"max": func(L *interpreter.Thread) int { return extreme(L, func(a, b float64) bool { return a > b }) },
-	"min": func(L *interpreter.Thread) int { return extreme(L, func(a, b float64) bool { return a < b }) },
+	"max": func(L *interpreter.Thread) int { return extreme(L, greater) },
+	"min": func(L *interpreter.Thread) int { return extreme(L, less) },
 	"modf": func(L *interpreter.Thread) int {
 		x := L.CheckNumber(1)
 		whole, fraction := math.Trunc(x), 0.0
@@ -64,24 +64,25 @@ var mathFunctions = map[string]interpreter.GoFunction{
 // mathDirects are the functions of which limiters make use.
 var mathDirects = map[string]func(interpreter.Site) interpreter.Direct{
 	"abs": directOf1(math.Abs), "ceil": directOf1(math.Ceil), "floor": directOf1(math.Floor),
-	"max": always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
+	"max": directExtreme(greater), "min": directExtreme(less),
+}
+
+func greater(a, b float64) bool { return a > b }
+
+func less(a, b float64) bool { return a < b }
+
+// directExtreme is the [interpreter.Direct] of extreme for two numbers.
+func directExtreme(better func(a, b float64) bool) func(interpreter.Site) interpreter.Direct {
+	return always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
 		if len(args) != 2 || !args[0].IsNumber() || !args[1].IsNumber() {
 			return value.Nil, false
 		}
-		if args[1].Float() > args[0].Float() {
-			return value.Result(args[1].Float()), true
+		best := args[0].Float()
+		if x := args[1].Float(); better(x, best) {
+			best = x
 		}
-		return value.Result(args[0].Float()), true
-	}),
-	"min": always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
-		if len(args) != 2 || !args[0].IsNumber() || !args[1].IsNumber() {
-			return value.Nil, false
-		}
-		if args[1].Float() < args[0].Float() {
-			return value.Result(args[1].Float()), true
-		}
-		return value.Result(args[0].Float()), true
-	}),
+		return value.Result(best), true
+	})
 }
 
 func extreme(L *interpreter.Thread, better func(a, b float64) bool) int {

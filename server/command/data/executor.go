@@ -84,7 +84,7 @@ type scriptCaller struct {
 
 	noWrites bool          // the script's first line has the flag no-writes
 	most     time.Duration // how long the script may run; 0 is no limit
-	began    time.Time     // or rather, when the interpreter first asked whether it has expired, after some 50 µs
+	began    time.Time     // when the interpreter first asked whether the script has expired, some 50 µs after its start
 	expired  bool          // the script ran too long and was ended
 }
 
@@ -93,14 +93,13 @@ const ScriptTime = time.Second
 
 // Expired implements [script.Caller].
 func (s *scriptCaller) Expired() bool {
-	switch {
-	case s.most == 0:
-	case s.began.IsZero():
-		s.began = time.Now()
-		s.expired = s.most < 0
-	default:
-		s.expired = time.Since(s.began) > s.most
+	if s.most == 0 {
+		return false
 	}
+	if s.began.IsZero() {
+		s.began = time.Now()
+	}
+	s.expired = time.Since(s.began) > s.most
 	return s.expired
 }
 

@@ -55,13 +55,17 @@ func (p *programs) ofDigest(digest []byte) *script.Program {
 	return p.find(func(g *generation) *script.Program { return g.byDigest[string(digest)] })
 }
 
-// ofName is ofDigest for a digest from a client.
-func (p *programs) ofName(name []byte) *script.Program {
-	if last := p.last.Load(); last != nil && last.SHA1() == string(name) {
-		return last
+// lower returns a digest from a client in lower case, nil if its length is wrong. The digest of the script that was
+// found last is returned as it is.
+func (p *programs) lower(arg []byte) []byte {
+	if last := p.last.Load(); last != nil && last.SHA1() == string(arg) {
+		return arg
 	}
-	return p.ofDigest(new(scriptDigest).read(name))
+	return new(scriptDigest).read(arg)
 }
+
+// ofName is ofDigest for a digest from a client.
+func (p *programs) ofName(name []byte) *script.Program { return p.ofDigest(p.lower(name)) }
 
 // ofBody returns the script with a text, nil if it is not in the cache.
 func (p *programs) ofBody(body []byte) *script.Program {

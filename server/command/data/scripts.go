@@ -112,10 +112,7 @@ func keepScript(c *Call, program *script.Program, body []byte) {
 }
 
 func runDigest(c *Call) {
-	digest := c.Args[1]
-	if last := c.executor.programs.last.Load(); last == nil || last.SHA1() != string(digest) {
-		digest = new(scriptDigest).read(digest)
-	}
+	digest := c.executor.programs.lower(c.Args[1])
 	body, found := c.Tx.Script(digest)
 	if !found {
 		c.Fail(errNoScript)
