@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -276,6 +278,33 @@ func TestPipelinesAreCutByWork(t *testing.T) {
 	c.traffic(frames(repeated(300, "TTL other")...))
 	if n := strings.Count(c.sent.String(), "\r\n"); n != 300 {
 		t.Errorf("only %d of 300 cheap commands in one turn", n)
+	}
+}
+
+// The scripts of a pipeline are decided together, which in a cluster is one entry of the log instead of many, although a
+// script could reply with far more than its work shows. Once its replies are long, they are decided a few at a time.
+func TestScriptsAreBatched(t *testing.T) {
+	p, _ := newCostPlayer(t, 0, "")
+	body := "for i = 1, 100 do local x = i end return string.rep('x', tonumber(ARGV[1]))"
+	decide := func(n, length int) *batchDecider {
+		d := &batchDecider{Decider: p.env.Decider}
+		p.env.Decider = d
+		defer func() { p.env.Decider = d.Decider }()
+		p.conns["owner"].traffic(bytes.Repeat(frame("EVAL", body, "0", strconv.Itoa(length)), n))
+		p.settle()
+		return d
+	}
+	p.do(t, "owner", "PING")
+	decide(1, 1)
+	if d := decide(16, 1); d.batches != 1 || d.mostOps != 16 {
+		t.Errorf("16 scripts are decided in %d batches, of at most %d", d.batches, d.mostOps)
+	}
+	if d := decide(200, 1); d.mostOps > 64 {
+		t.Errorf("%d scripts are decided at once", d.mostOps)
+	}
+	decide(1, 100_000)
+	if d := decide(16, 100_000); d.bytes > 512<<10 || d.batches < 5 {
+		t.Errorf("long replies: %d batches, of at most %d bytes", d.batches, d.bytes)
 	}
 }
 

@@ -112,13 +112,12 @@ const waitWork = 60
 // WaitWork is the work of waiting for a number of keys, without the work of the attempts.
 func WaitWork(keys int) int { return waitWork * keys }
 
-// ReplyBytes estimates the maximum reply of a command with this much work. It is 0 if the reply is short.
+// ReplyBytes estimates the maximum reply of a command with this much work, which is not a script. It is 0 if the reply
+// is short.
 func (r *Row) ReplyBytes(work int) int {
 	switch {
 	case work < replyWork:
 		return 0
-	case r.Cost == ScriptRun:
-		return 64 * work
 	case r.Cost == ValueCopy || r.Cost == ValuePass && r.Flags&Fast != 0:
 		return 64 * work / 2
 	}

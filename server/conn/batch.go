@@ -36,6 +36,7 @@ type commandBatch struct {
 	declared int    // the part of weight that depends on what keys hold, and was not computed from it
 	lists    bool   // some of it lists the entries of keys
 	held     int    // the most bytes that the weighed part may reply with
+	scripts  int    // of the weighed part
 
 	tally      metrics.Tally   // of this turn
 	sampler    topkeys.Sampler // of denials
@@ -83,7 +84,7 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 			err = command.ErrTooCostly
 		}
 		if row.Cost != command.Light || batch.exec {
-			weight = batch.weigh(s.env.Keys, row, r.Ops[first:], weight)
+			weight = batch.weigh(s, row, r.Ops[first:], weight)
 		}
 		if r.Wait != nil {
 			weight += command.WaitWork(r.Wait.Keys)
@@ -112,16 +113,21 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 }
 
 // weigh notes where the work of a command comes from, and returns the most work that it may take.
-func (batch *commandBatch) weigh(keys localstore.Requests, row *command.Row, ops []engine.Op, most int) int {
+func (batch *commandBatch) weigh(s *Session, row *command.Row, ops []engine.Op, most int) int {
 	switch {
 	case batch.exec: // a transaction is weighed as a whole
 		batch.declared += most
 	case row.WeighsData() || row.Cost == command.KeyPass ||
 		// The copy of a small value costs no more than looking its key up.
-		row.Cost == command.ValueCopy && len(ops) == 1 && keys.MayBeLarge(&ops[0]):
-		work := keys.Weigh(ops)
+		row.Cost == command.ValueCopy && len(ops) == 1 && s.env.Keys.MayBeLarge(&ops[0]):
+		work := s.env.Keys.Weigh(ops)
 		batch.weighed += work
-		batch.held += row.ReplyBytes(work)
+		if row.Cost == command.ScriptRun {
+			batch.scripts++
+			batch.held += s.scriptReply
+		} else {
+			batch.held += row.ReplyBytes(work)
+		}
 		if row.WeighsData() {
 			return min(most, work)
 		}
@@ -137,8 +143,13 @@ func (batch *commandBatch) weigh(keys localstore.Requests, row *command.Row, ops
 func (batch *commandBatch) isFull() bool {
 	return batch.request.Hold || batch.request.Wait != nil || len(batch.decision.Ops) >= MaxBatchOps ||
 		batch.weight >= command.MaxBatchWork ||
-		batch.held >= outputChunk
+		batch.held >= outputChunk ||
+		batch.scripts >= maxBatchScripts || batch.scripts > 0 && batch.weighed >= loopWork/2
 }
+
+// maxBatchScripts bounds the scripts of a batch, because some may reply with far more than before: see
+// [Session.scriptReply]. Together they must also stay short enough for the event loop.
+const maxBatchScripts = 64
 
 // loopWork is the work, 1 to 2 ms, beyond which a batch is decided beside the event loop. Leaving the loop costs as
 // much CPU as a dozen small scripts.
@@ -167,7 +178,7 @@ func (batch *commandBatch) clear() {
 		clear(batch.replies) // they hold copies of arguments
 	}
 	batch.replies, batch.exec, batch.quiet, batch.lists = batch.replies[:0], false, false, false
-	batch.weight, batch.weighed, batch.declared, batch.held = 0, 0, 0, 0
+	batch.weight, batch.weighed, batch.declared, batch.held, batch.scripts = 0, 0, 0, 0, 0
 	batch.decision.Ops, batch.decision.Results = batch.decision.Ops[:0], batch.decision.Results[:0]
 	batch.decision.Atomic, batch.decision.InOrder, batch.tracked = false, false, false
 	batch.copiedKeys.inUse = false

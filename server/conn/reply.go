@@ -23,10 +23,16 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	s.inExec = batch.exec
 	s.env.TopKeys.Follow(&out.sampler)
 	s.env.TopKeys.FollowPassed(&out.passes)
+	if batch.scripts > 0 {
+		s.scriptReply /= 2
+	}
 	for i := range batch.replies {
 		r := &batch.replies[i]
 		mark := len(w.Buf)
 		s.writeReply(r, batch, out)
+		if r.row != nil && r.row.Cost == command.ScriptRun {
+			s.scriptReply = max(s.scriptReply, len(w.Buf)-mark)
+		}
 		if r.keyWait == nil || s.keyWait == nil { // it is answered
 			s.count(r, batch, out, isError(w.Buf, mark))
 		}

@@ -41,6 +41,7 @@ type Session struct {
 	backlog        *monitor.Backlog // nil unless the connection watches
 	failedLogins   int
 	limiterReplied bool // a limiter command, in this turn
+	scriptReply    int  // the length in bytes of the longest reply of a script among those of the last batches
 	shared         bool // it was given to a command, which may have kept it
 
 	started int64 // clock: when the commands of this turn arrived
