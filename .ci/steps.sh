@@ -12,7 +12,7 @@ readonly steps=(
     "side    compat:     real clients and limiter libraries in seven languages"
     "side    packaging:  image, compose files, systemd unit, release, packages, Kubernetes"
     "side    node:       the Node.js client with both drivers, and its package in an empty folder"
-    "side    browser:    the page for operators and the site in a browser; pictures in .ci/artifacts"
+    "side    browser:    the dashboard and the site in a browser; pictures in .ci/artifacts"
     "side    site:       the site of the handbook, without a dead link, with its versions, and the program of its playground"
     "side    exact:      random calls compared with an exact model, byte for byte; as many again through restarts and nodes"
     "side    faults:     a simulated cluster through faults"

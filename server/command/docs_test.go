@@ -64,8 +64,14 @@ var handbookGroups = []struct{ group, heading string }{
 	{"cluster", "Cluster mode"},
 }
 
-// redisGroups are the groups of commands that reply as Redis 7.0 does. The page has a line for each.
+// redisGroups are the groups of commands that do and reply what Redis 7.0 does. The page has their syntax, and says what
+// a command does only if it is in [differsFromRedis].
 var redisGroups = map[string]bool{"string": true, "hash": true, "sorted-set": true, "list": true, "set": true, "scripting": true}
+
+// differsFromRedis has the commands of [redisGroups] whose summary says something that Redis's documentation does not.
+var differsFromRedis = map[string]bool{
+	"SET": true, "INCREX": true, "MSET": true, "HSCAN": true, "ZSCAN": true, "SSCAN": true, "SMEMBERS": true, "EVAL": true, "SCRIPT KILL": true,
+}
 
 const handbookIntroduction = `# Commands
 
@@ -104,7 +110,7 @@ func handbookPage() []byte {
 		write := writeHandbookEntry
 		if redisGroups[g.group] {
 			write = writeHandbookLine
-			out.WriteString("\nAs in [Redis 7.0](migrate/redis.md#differences-from-redis), since 0.2.0.\n\n")
+			out.WriteString("\n" + redisIntroduction + "\n\n")
 		}
 		for _, row := range rows {
 			if handbookGroup(row) == g.group {
@@ -114,6 +120,8 @@ func handbookPage() []byte {
 	}
 	return out.Bytes()
 }
+
+const redisIntroduction = "As in [Redis 7.0](https://redis.io/docs/latest/commands/), [except for a few differences](migrate/redis.md#differences-from-redis):"
 
 // handbookRows returns every row, a container before its subcommands.
 func handbookRows(table []command.Row) (rows []*command.Row) {
@@ -145,15 +153,19 @@ func isHelp(row *command.Row) bool { return strings.HasSuffix(row.FullName, "|he
 // plainReply is the reply of commands for which the page shows none.
 const plainReply = "`OK`."
 
-// writeHandbookLine writes a command that Redis's documentation describes in detail.
+// writeHandbookLine writes a command that Redis's documentation describes.
 func writeHandbookLine(out *bytes.Buffer, row *command.Row) {
-	if !isHelp(row) && !row.IsContainer() {
-		since := ""
-		if row.Since != command.FirstVersion {
-			since = " Since " + row.Since + "."
-		}
-		fmt.Fprintf(out, "- `%s`: %s%s\n", row.Usage(), row.Summary, since)
+	if isHelp(row) || row.IsContainer() {
+		return
 	}
+	fmt.Fprintf(out, "- `%s`", row.Usage())
+	if differsFromRedis[row.Title()] {
+		fmt.Fprintf(out, ": %s", row.Summary)
+	}
+	if row.Since != command.FirstVersion {
+		fmt.Fprintf(out, " Since %s.", row.Since)
+	}
+	out.WriteString("\n")
 }
 
 func writeHandbookEntry(out *bytes.Buffer, row *command.Row) {

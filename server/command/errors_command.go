@@ -4,8 +4,7 @@ package command
 var (
 	errUnknownCommand = CommandErrors.Add("ERR unknown command '%s', with args beginning with: %s",
 		"[commands.md](commands.md) lists all commands.")
-	errUnknownCommandNear = CommandErrors.Add("ERR unknown command '%s', with args beginning with: %s(did you mean %s?)",
-		"The same, and one command has a similar name.")
+	errUnknownCommandNear    = CommandErrors.Add("ERR unknown command '%s', with args beginning with: %s(did you mean %s?)", "")
 	errUnknownSubcommand     = CommandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP.", "")
 	errUnknownSubcommandNear = CommandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP. Did you mean %s %s?", "")
 	ErrArity                 = CommandErrors.Add("ERR wrong number of arguments for '%s' command", "")
@@ -31,8 +30,7 @@ var (
 var (
 	ErrNestedMulti = TransactionErrors.Add("ERR MULTI calls can not be nested",
 		"`MULTI` after `MULTI`. The transaction stays open.")
-	ErrExecNoMulti = TransactionErrors.Add("ERR EXEC without MULTI",
-		"No transaction is open: the connection is new, or the transaction has ended.")
+	ErrExecNoMulti   = TransactionErrors.Add("ERR EXEC without MULTI", "")
 	ErrDiscardNoMult = TransactionErrors.Add("ERR DISCARD without MULTI", "")
 	ErrNotInMulti    = TransactionErrors.Add("ERR Command not allowed inside a transaction",
 		"`SAVE`, `SHUTDOWN`, `SUBSCRIBE`, `UNSUBSCRIBE`, `HELLO`, `AUTH`, `CLIENT REPLY`, `CLIENT TRACKING`, `MONITOR` and changes by `RAFT` are not allowed between `MULTI` and `EXEC`; `BGSAVE` is. `EXEC` will fail.")
@@ -40,8 +38,7 @@ var (
 		"More than 10,000 commands, or more bytes of them than `--query-buffer-size`. `EXEC` will fail.")
 	ErrExecAbort = TransactionErrors.Add("EXECABORT Transaction discarded because of previous errors.",
 		"Queueing one of the commands failed. None was executed.")
-	ErrWatchInMulti = TransactionErrors.Add("ERR WATCH inside MULTI is not allowed",
-		"Send it before `MULTI`.")
+	ErrWatchInMulti   = TransactionErrors.Add("ERR WATCH inside MULTI is not allowed", "")
 	ErrWatchesTooMuch = TransactionErrors.Add("ERR a connection watches at most %d keys, and as many bytes as --query-buffer-size has",
 		"The next `EXEC` replies null, as if a key had changed. Watch fewer keys.")
 	ErrExecTooBig = TransactionErrors.Add("ERR the commands were carried out, but their replies are more than --output-buffer-size",

@@ -30,11 +30,9 @@ var (
 	ErrNoCommand = ConnectionErrors.Add("ERR empty command", "")
 	ErrRequest   = ConnectionErrors.Add("ERR cannot read the request: %s",
 		"The body of a request over HTTP is not in [Upstash's dialect](http.md#upstashs-rest-dialect).")
-	ErrUnblocked = ConnectionErrors.Add("UNBLOCKED client unblocked via CLIENT UNBLOCK",
-		"Somebody ended the wait with `CLIENT UNBLOCK`.")
+	ErrUnblocked    = ConnectionErrors.Add("UNBLOCKED client unblocked via CLIENT UNBLOCK", "")
 	ErrNoRedirect   = ConnectionErrors.Add("ERR The client ID you want redirect to does not exist", "")
-	ErrManyPrefixes = ConnectionErrors.Add("ERR a client tracks at most %d prefixes of at most %d bytes, and all clients together %d, of which one key begins with %d at most",
-		"Use fewer and shorter prefixes.")
+	ErrManyPrefixes = ConnectionErrors.Add("ERR a client tracks at most %d prefixes of at most %d bytes, and all clients together %d, of which one key begins with %d at most", "")
 )
 
 // The errors of [UserErrors]. Other packages return the exported ones.

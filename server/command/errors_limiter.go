@@ -6,9 +6,8 @@ var (
 		"The error names the argument, the allowed values and the received value. [rate-limits.md](rate-limits.md#bounds) has the bounds.")
 	errUnknownOption = LimiterErrors.Add("ERR syntax error: %s does not take '%s' here; it takes %s",
 		"An unknown option, or a malformed number.")
-	errGivenTwice = LimiterErrors.Add("ERR %s: given twice", "")
-	errCombined   = LimiterErrors.Add("ERR %s: cannot be combined with %s",
-		"The two options contradict each other. Choose one.")
+	errGivenTwice         = LimiterErrors.Add("ERR %s: given twice", "")
+	errCombined           = LimiterErrors.Add("ERR %s: cannot be combined with %s", "")
 	errReservationDiffers = LimiterErrors.Add("ERR AS: the id was used for a request with other parameters; nothing was taken",
 		"An id stands for one request. To retry the request, send it unchanged; for another request, use another id.")
 	ErrSettledOtherwise = LimiterErrors.Add("ERR id: the request was already settled or canceled with other amounts; nothing was changed",
@@ -47,9 +46,8 @@ var (
 		"A limit of the policy has `{name}` in its key or holder. Append `WITH name value`. Nothing was taken.")
 	errUnknownField = PolicyErrors.Add("ERR WITH: no limit of the policy asks for the field '%s'",
 		"The field is misspelt, or the policy has changed. Nothing was taken.")
-	errIDTooLong = PolicyErrors.Add("ERR id: with this id and these fields, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes",
-		"The caller's id, or a field, is too long for this policy.")
-	ErrNoPolicy = PolicyErrors.Add("ERR no such policy '%s'; RL.POLICY LIST lists the policies",
+	errIDTooLong = PolicyErrors.Add("ERR id: with this id and these fields, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes", "")
+	ErrNoPolicy  = PolicyErrors.Add("ERR no such policy '%s'; RL.POLICY LIST lists the policies",
 		"`RL.CHECK` or `RL.POLICY OVERRIDE` on a policy that was never set, or was deleted.")
 	// ErrNoPolicyAccess is the same for a policy that exists and for one that does not.
 	ErrNoPolicyAccess = PolicyErrors.Add("NOPERM no such policy, or no permissions to access a key of it",

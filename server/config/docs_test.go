@@ -35,10 +35,11 @@ Every setting of the server, with its bounds and default. You can give a setting
 | TOML file named by ` + "`--config`" + ` | ` + "`max-clients = 5000`" + ` | no sections; text, sizes and durations in quotes |
 
 Sizes have a unit: ` + "`kb`, `mb`, `gb`, `tb`" + ` are powers of 1024, ` + "`k`, `m`, `g`, `t`" + ` powers of 1000, a bare number is bytes.
-Durations are ` + "`250ms`, `10s`, `1.5m`, `1h`, `7d`" + `; a bare number is seconds.
+Durations are ` + "`250ms`, `10s`, `1.5m`, `1h`, `7d`" + `; a bare number is seconds. An ADDRESS is HOST:PORT or ` + "`unix:/path`" + `; port 0 picks a free one to listen
+on. Patterns, origins and names of hosts are at most 16, separated by commas, each of at most 256 printable characters.
 
-The server does not start if a value is invalid, a name is unknown (even that of a ` + "`STINT_`" + ` variable) or settings contradict each other. It says what to do,
-and exits with code 2. It ignores the variables by which Kubernetes describes a service. An example of a file:
+If a value is invalid, a setting or a ` + "`STINT_`" + ` variable is unknown, or two settings contradict each other, the server says what to do and exits with code 2.
+Variables by which Kubernetes describes a service are ignored. An example of a file:
 
 ` + "```toml" + `
 listen = ["127.0.0.1:6379", "unix:/run/stint.sock"]
@@ -69,13 +70,16 @@ func handbookPage() []byte {
 
 // examples removes the parts of the allowed values that the introduction explains.
 var examples = strings.NewReplacer(", such as 250ms, 10s or 1.5m (a bare number is seconds)", "", ", such as 250ms or 1.5s (a bare number is seconds)", "",
-	", such as 64kb or 1gb", "", "a path without control characters", "", "yes or no", "")
+	", such as 64kb or 1gb", "", "a path without control characters", "", "yes or no", "", allowedHostPort+", or unix:/path", "", allowedHostPort, "",
+	allowedPeer, "",
+	"names of at most 256 printable characters, ", "", "patterns of at most 256 printable characters, ", "", ", separated by commas; at most 16", "")
 
 var ranges = regexp.MustCompile(`an? (?:integer|duration|size) between (\S+) and (\S+)`)
 
 // notes returns the allowed values of a setting, its default, its name in Redis, and when it can change.
 func notes(s *Setting, byDefault string) (all string) {
-	if allowed := ranges.ReplaceAllString(examples.Replace(s.Allowed()), "$1 to $2"); allowed != "" {
+	allowed := strings.TrimLeft(ranges.ReplaceAllString(examples.Replace(s.Allowed()), "$1 to $2"), ",; ")
+	if allowed = strings.TrimPrefix(allowed, "or "); allowed != "" {
 		all += ": " + allowed
 	}
 	for _, note := range []struct {

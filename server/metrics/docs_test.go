@@ -44,11 +44,12 @@ func handbookPage() []byte {
 	for _, part := range parts {
 		fmt.Fprintf(&out, "\n## %s\n\n", part.heading)
 		when := part.rows[0].When
-		if slices.ContainsFunc(part.rows, func(row Row) bool { return row.When != when }) {
-			when = ""
-		}
 		if when != "" {
-			fmt.Fprintf(&out, "Only %s.\n\n", when)
+			fmt.Fprintf(&out, "Only %s", when)
+			if slices.ContainsFunc(part.rows, func(row Row) bool { return row.When != when }) {
+				out.WriteString(", except as noted")
+			}
+			out.WriteString(".\n\n")
 		}
 		out.WriteString("| metric | type, unit | meaning |\n|---|---|---|\n")
 		for _, row := range part.rows {
@@ -57,7 +58,7 @@ func handbookPage() []byte {
 				meaning += fmt.Sprintf(" Labels: `%s`; values: %s.", strings.Join(row.Labels, "`, `"), row.Bound)
 			}
 			if row.When != when {
-				meaning += " Only " + row.When + "."
+				meaning += " " + strings.ToUpper(row.When[:1]) + row.When[1:] + "."
 			}
 			fmt.Fprintf(&out, "| `%s` | %s | %s |\n", row.Name, strings.Trim(string(row.Kind)+", "+unitOf(row), ", "), meaning)
 		}

@@ -49,7 +49,7 @@ var serverRows = []Row{{
 }}
 
 var decisionRows = []Row{{
-	Name: "stint_decisions_total", Kind: Counter, Labels: []string{"command", "outcome"}, Bound: boundCommands + ", times granted, denied and error",
+	Name: "stint_decisions_total", Kind: Counter, Labels: []string{"command", "outcome"}, Bound: boundCommands + ", each with granted, denied and error",
 	Help: "Commands for tokens by their outcome: granted, denied, or an error such as a wrong argument. A PEEK counts only if it gets an error.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
@@ -61,7 +61,7 @@ var decisionRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_tokens_total", Kind: Counter, Labels: []string{"command", "outcome"}, Bound: boundCommands + ", times granted and denied",
+	Name: "stint_tokens_total", Kind: Counter, Labels: []string{"command", "outcome"}, Bound: boundCommands + ", each with granted and denied",
 	Help: "Requested tokens that were granted, and that were denied.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
@@ -72,7 +72,7 @@ var decisionRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_policy_decisions_total", Kind: Counter, Labels: []string{"policy", "outcome"}, Bound: "the first 100 policies by name and (other), times granted, denied and shadow_denied",
+	Name: "stint_policy_decisions_total", Kind: Counter, Labels: []string{"policy", "outcome"}, Bound: "the first 100 policies by name and (other), each with granted, denied and shadow_denied",
 	Help:   "Checks of policies that this node answered since it started; the sum over all nodes is the total. shadow_denied are checks that SHADOW granted although the limits would have denied them.",
 	values: func(r *Snapshot, emit func(float64, ...string)) { emitChecks(r.Policies, emit) },
 }, {

@@ -17,7 +17,7 @@ const (
 )
 
 var envoyRows = []Row{{
-	Name: "stint_envoy_decisions_total", Kind: Counter, When: withEnvoy, Labels: []string{"rule", "outcome"}, Bound: "the first 100 rules by file and line, shortened to 64 characters, and (other), times granted, denied and shadow_denied",
+	Name: "stint_envoy_decisions_total", Kind: Counter, When: withEnvoy, Labels: []string{"rule", "outcome"}, Bound: "the first 100 rules by file and line, shortened to 64 characters, and (other), each with granted, denied and shadow_denied",
 	Help: "Descriptors of Envoy by the rule that decided them, DOMAIN.KEY_VALUE.KEY; shadow_denied are descriptors that shadow_mode granted although the limit would have denied them.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if r.Envoy != nil {

@@ -26,25 +26,19 @@ var (
 		"A line of text with a quote that does not end, or has no space after it.")
 	ErrQueryTooBig = ProtocolErrors.Add("ERR Protocol error: commands sent while an earlier one waits: at most %d bytes (--query-buffer-size)",
 		"Commands sent while a blocked command waits take more than `--query-buffer-size`.")
-	errArgsUnskipped = ProtocolErrors.Add("ERR Protocol error: invalid multibulk length: at most %d arguments (--max-args), got %d, which are too many to skip",
-		"The arguments take more than 512 MiB.")
-	errBulkUnskipped = ProtocolErrors.Add("ERR Protocol error: invalid bulk length: at most %d bytes (--max-bulk-size), got %d, which are too many to skip",
-		"The command takes more than 512 MiB.")
-	errLineUnskipped = ProtocolErrors.Add("ERR Protocol error: too big inline request: at most %d bytes (--max-bulk-size), got too many to skip",
-		"The line takes more than 512 MiB.")
-	errUnfinishedUnskipped = ProtocolErrors.Add("ERR Protocol error: unfinished command: at most %d bytes (--query-buffer-size), got too many to skip",
-		"The command takes more than 512 MiB.")
-	errArgsBeforeLogin = ProtocolErrors.Add("ERR Protocol error: unauthenticated multibulk length: at most %d arguments before a login (--preauth-args), got %d",
-		"Log in first.")
-	errBulkBeforeLogin = ProtocolErrors.Add("ERR Protocol error: unauthenticated bulk length: at most %d bytes before a login (--preauth-size), got %d",
-		"Log in first.")
-	errSizeBeforeLogin = ProtocolErrors.Add("ERR Protocol error: command: at most %d bytes before a login (--preauth-size)",
-		"Log in first.")
+	errArgsUnskipped       = ProtocolErrors.Add("ERR Protocol error: invalid multibulk length: at most %d arguments (--max-args), got %d, which are too many to skip", "")
+	errBulkUnskipped       = ProtocolErrors.Add("ERR Protocol error: invalid bulk length: at most %d bytes (--max-bulk-size), got %d, which are too many to skip", "")
+	errLineUnskipped       = ProtocolErrors.Add("ERR Protocol error: too big inline request: at most %d bytes (--max-bulk-size), got too many to skip", "")
+	errUnfinishedUnskipped = ProtocolErrors.Add("ERR Protocol error: unfinished command: at most %d bytes (--query-buffer-size), got too many to skip", "")
+	errArgsBeforeLogin     = ProtocolErrors.Add("ERR Protocol error: unauthenticated multibulk length: at most %d arguments before a login (--preauth-args), got %d", "")
+	errBulkBeforeLogin     = ProtocolErrors.Add("ERR Protocol error: unauthenticated bulk length: at most %d bytes before a login (--preauth-size), got %d", "")
+	errSizeBeforeLogin     = ProtocolErrors.Add("ERR Protocol error: command: at most %d bytes before a login (--preauth-size)", "")
 )
 
 // BoundErrors is the section of the errors of commands that were skipped because they were beyond a bound.
 var BoundErrors = ErrorSection{Heading: "Commands beyond a bound", Before: "Such a command is read to its end without being kept, and nothing of it is executed. The connection stays open, and the commands\n" +
-	"after it are executed; a transaction that it was part of is answered with `EXECABORT`. A connection that has not logged in is closed instead.\n"}
+	"after it are executed; a transaction that it was part of is answered with `EXECABORT`. A connection that has not logged in is closed instead, and so is\n" +
+	"one whose command takes more than 512 MiB (`too many to skip`).\n"}
 
 var (
 	errArgs = BoundErrors.Add("ERR arguments: at most %d (--max-args), got %d: nothing was executed",

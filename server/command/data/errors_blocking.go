@@ -5,7 +5,6 @@ import "github.com/stintdb/stint/server/command"
 // The errors of commands that wait.
 var (
 	errTimeout      = command.DataErrors.Add("ERR timeout is not a float or out of range", "")
-	errTimeoutRange = command.DataErrors.Add("ERR timeout is out of range", "The timeout, in milliseconds, does not fit into 64 bits.")
-	errManyWaitKeys = command.DataErrors.Add("ERR a command waits for at most %d keys, got %d",
-		"`BLPOP`, `BRPOP`, `BZPOPMIN` or `BZPOPMAX` with too many keys.")
+	errTimeoutRange = command.DataErrors.Add("ERR timeout is out of range", "")
+	errManyWaitKeys = command.DataErrors.Add("ERR a command waits for at most %d keys, got %d", "")
 )

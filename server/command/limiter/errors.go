@@ -12,9 +12,8 @@ var (
 		"Only these windows follow a calendar. Other windows begin with the first request or at a multiple of their length, in no time zone.")
 	errZone = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'",
 		"Names are those of the [IANA database](https://www.iana.org/time-zones), which is part of the server. `UTC` is the default.")
-	errKeepsNoWindows = command.LimiterErrors.Add("ERR HISTORY: needs FW, got %s",
-		"Only fixed windows end, so only `FW` can keep closed ones.")
-	errAsWithoutFor = command.LimiterErrors.Add("ERR AS: needs FOR and the duration for which the request is remembered",
+	errKeepsNoWindows = command.LimiterErrors.Add("ERR HISTORY: needs FW, got %s", "")
+	errAsWithoutFor   = command.LimiterErrors.Add("ERR AS: needs FOR and the duration for which the request is remembered",
 		"Add a duration longer than the call and its retries take, such as `FOR 10m`.")
 	errEmptyID = command.LimiterErrors.Add("ERR AS: the id must not be empty",
 		"All requests with an empty id would count as one, so only the first would take tokens. Give each request its own id.")
@@ -26,10 +25,9 @@ var (
 		"The number is in `LEFT` of `RL.LEND`, or in `RL.RETURN`. Either the holder counts wrongly, or two holders share a name: give each its own.")
 	errNodeHolder = command.LimiterErrors.Add("ERR holder: names that begin with %s are reserved for a cluster's nodes and groups",
 		"Give the holder in `RL.LEND` and `RL.RETURN` another name. `RL.VOID` takes these names too.")
-	errLogLimit = command.LimiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",
-		"Use `SW.ACQUIRE`, or raise `--max-sliding-log`.")
-	errHolder  = command.LimiterErrors.Add("ERR holder: must be 1 to %d bytes, got %d", "")
-	errSwapped = command.LimiterErrors.Add("ERR holder: '%s' is a duration, and the ttl '%s' has no unit; the ttl comes before the holder",
+	errLogLimit = command.LimiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more", "")
+	errHolder   = command.LimiterErrors.Add("ERR holder: must be 1 to %d bytes, got %d", "")
+	errSwapped  = command.LimiterErrors.Add("ERR holder: '%s' is a duration, and the ttl '%s' has no unit; the ttl comes before the holder",
 		"")
 	errMember           = command.LimiterErrors.Add("ERR member: must be 1 to %d bytes, got %d", "")
 	errTreeLevels       = command.LimiterErrors.Add("ERR UNDER: a class has 1 to %d ancestors, got %d", "")
@@ -46,18 +44,15 @@ var (
 		"The same as above. `{}` stands for the id unchanged, but in a key that also has a field the id is escaped, [so that no value contains a `:`](rate-limits.md#several-names).")
 	errTemplate = command.PolicyErrors.Add("ERR spec: %s, got '%s'",
 		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")
-	errFieldValue = command.PolicyErrors.Add("ERR WITH: must be the last option, followed by the names of fields, each with a value",
-		"`WITH` without a field, or a field without a value. `WITH` comes last, after all options.")
+	errFieldValue    = command.PolicyErrors.Add("ERR WITH: must be the last option, followed by the names of fields, each with a value", "")
 	errTooManyFields = command.PolicyErrors.Add("ERR WITH: at most %d fields", "")
-	errFieldName     = command.PolicyErrors.Add("ERR WITH: a field's name must be 1 to %d letters, digits, _ and -, got '%s'",
-		"A policy cannot have a field with such a name.")
-	errFieldTwice  = command.PolicyErrors.Add("ERR WITH: the field '%s' is given twice", "")
-	errEmptyCaller = command.PolicyErrors.Add("ERR id: the caller's id must not be empty",
+	errFieldName     = command.PolicyErrors.Add("ERR WITH: a field's name must be 1 to %d letters, digits, _ and -, got '%s'", "")
+	errFieldTwice    = command.PolicyErrors.Add("ERR WITH: the field '%s' is given twice", "")
+	errEmptyCaller   = command.PolicyErrors.Add("ERR id: the caller's id must not be empty",
 		"All callers without an id would share one limit. If you want that, give them an id such as `anonymous`.")
 	errEmptyField = command.PolicyErrors.Add("ERR WITH: the value of the field '%s' must not be empty",
 		"All callers without a value would share one limit. Give the field a value, such as `none`.")
-	errFieldTooLong = command.PolicyErrors.Add("ERR WITH: the value of the field '%s': at most %d bytes (--max-key-size), got %d",
-		"The value is too long. Send a hash of it, or raise `--max-key-size`.")
+	errFieldTooLong    = command.PolicyErrors.Add("ERR WITH: the value of the field '%s': at most %d bytes (--max-key-size), got %d", "")
 	errPolicyName      = command.PolicyErrors.Add("ERR name: must be 1 to %d bytes, got %d", "")
 	errTooManyPolicies = command.PolicyErrors.Add("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept",
 		"")

@@ -12,24 +12,22 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-const loanReply = "limit, remaining (for everybody else), held (the tokens that are now set aside for the holder) and number (of the last operation on them that was executed, 0 if none are left)."
-
 var lendRows = []command.Row{{
 	Name: "rl.lend", Syntax: "key spec tokens holder number previous [ALL] [LEFT tokens] [FOR duration] [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]", Group: "limiter",
 	Summary: "Lend tokens of a limiter to a holder, which then grants requests by itself: at most an eighth of the remaining tokens, with ALL up to all of them, and none if the spec is not the key's present limit. The spec is TB, CL or LB with capacity and rate, or FW with limit and window. number must be above 0 and different for each of the holder's operations on any key; previous is the number in the last reply for this key, 0 at first. An operation with any other previous is ignored, so that a lost reply never makes tokens count twice. LEFT reports the tokens that the holder has not spent; the rest are charged. With FOR, the loan ends after that time unless another operation on it comes before, and all of it then counts as spent. Repeating an operation changes nothing and returns the same reply.",
-	Returns: "an array of granted, " + loanReply,
+	Returns: "an array of granted, limit, remaining (for everybody else), held (the tokens that are now set aside for the holder) and number (of the last operation on them that was executed, 0 if none are left).",
 	Example: "alice:1 TB 10 1/h 1 worker 1 0",
 	Cost:    command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseLend, Reply: replyLoan,
 }, {
 	Name: "rl.return", Syntax: "key holder number previous tokens [KEEP tokens]", Group: "limiter",
 	Summary: "End a holder's loan: give back the tokens that it has not spent, and charge the rest. With KEEP, the loan goes on with that many tokens, which are neither given back nor charged.",
-	Returns: "an array of returned, " + loanReply,
+	Returns: "an array of returned, and the other fields of [`RL.LEND`](#rllend).",
 	Example: "alice:1 worker 2 1 0",
 	Cost:    command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseReturn, Reply: replyLoan,
 }, {
 	Name: "rl.void", Syntax: "key holder [FORCE]", Group: "limiter",
 	Summary: "End the loan of a holder that is gone; all of it then counts as spent. Without FORCE the command only reports the loan, because a holder that is still running could spend its tokens and exceed the limit by as many. A loan with FOR ends by itself.",
-	Returns: "an array of voided, " + loanReply,
+	Returns: "an array of voided, and the other fields of [`RL.LEND`](#rllend).",
 	Example: "alice:1 worker",
 	Cost:    command.HolderLookup, Flags: command.Write | command.Admin | command.NotInScripts, Keys: command.ChangedKey, Parse: parseVoid, Reply: replyLoan,
 }, {

@@ -7,17 +7,15 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-const settlementReply = "an array of charged, limit, remaining (below zero in debt) and reset_ms for each limit in the order of the request; null if the id is unknown or forgotten."
-
 var reservationRows = []command.Row{{
 	Name: "rl.settle", Syntax: "key [tokens] [COSTS amount ...]", Group: "limiter",
 	Summary: "Replace the amounts that a request took by the amounts it really used. The key is the id that the request was granted AS. tokens applies to each limit without a COST; COSTS gives an amount for each limit, or - for the amount that was asked for. If less was used, tokens go back; if more, they are taken, if necessary as debt. The request's leases end. Repeating the command changes nothing and returns the same reply; repeating it with other amounts is an error.",
-	Returns: settlementReply, Example: "call:1 1",
+	Returns: "an array of charged, limit, remaining (below zero in debt) and reset_ms for each limit in the order of the request; null if the id is unknown or forgotten.", Example: "call:1 1",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseSettle, Reply: replySettle,
 }, {
 	Name: "rl.cancel", Syntax: "key", Group: "limiter",
 	Summary: "Give back everything that a request took, and end its leases. The key is the id that the request was granted AS.",
-	Returns: settlementReply, Example: "call:1",
+	Returns: "as [`RL.SETTLE`](#rlsettle).", Example: "call:1",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseCancel, Reply: replySettle,
 }}
 

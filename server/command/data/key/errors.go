@@ -17,6 +17,5 @@ var (
 		"")
 	errMoveInCluster = command.ConnectionErrors.Add("ERR MOVE is not allowed in cluster mode", "")
 	errSwapInCluster = command.ConnectionErrors.Add("ERR SWAPDB is not allowed in cluster mode", "")
-	errSwapDB        = command.ConnectionErrors.Add("ERR SWAPDB is not supported: let clients SELECT the other database",
-		"Let the clients select the other database.")
+	errSwapDB        = command.ConnectionErrors.Add("ERR SWAPDB is not supported: let clients SELECT the other database", "")
 )
