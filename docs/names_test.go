@@ -56,6 +56,7 @@ var otherFlags = map[string]string{
 	"--inject":     "strace",
 	"--foreground": "timeout",
 	"--hotkeys":    "redis-cli",
+	"--memkeys":    "redis-cli",
 }
 
 var (

@@ -28,7 +28,7 @@ var (
 // The errors of [ClusterErrors]. Other packages return the exported ones.
 var (
 	ErrUncertain = ClusterErrors.Add("UNCERTAIN the cluster did not finish this request: it may have been executed; treat the tokens as taken and do not retry blindly",
-		"The leader died, or lost its majority, between proposing and committing. `RL.INFO` shows whether tokens were taken. A retry may take the tokens twice; [with an id](rate-limits.md#reserve-then-settle) it does not.")
+		"The leader was lost before it knew whether a majority had stored the request. `RL.INFO` shows whether tokens were taken. A retry may take the tokens twice; [with an id](rate-limits.md#reserve-then-settle) it does not.")
 	ErrNoLeader = ClusterErrors.Add("CLUSTERDOWN no leader answered within --decide-timeout: nothing was taken",
 		"An election is in progress, or no majority of nodes is connected. Retrying is safe.")
 	ErrImporting = ClusterErrors.Add("LOADING the cluster does not have the whole state of --cluster-import yet: nothing was taken, try again; if no node brings it, start one with that file",
