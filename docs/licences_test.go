@@ -73,7 +73,7 @@ func TestLicences(t *testing.T) {
 		}
 		fmt.Fprintf(&page, "| %s | %s |\n", name, licence)
 		if name == stint {
-			page.WriteString("| `std` | that of Go | BSD-3-Clause |\n") // not every installation of Go has its licence beside it
+			page.WriteString("| `std` | the version of Go that built the program | BSD-3-Clause |\n") // not every installation of Go has its licence beside it
 		}
 	}
 	const file = root + "/docs/licences.md"

@@ -92,7 +92,7 @@ func handbookPage() []byte {
 	out.WriteString(handbookIntroduction + "\n")
 	rows := handbookRows(command.Table)
 	for _, g := range handbookGroups {
-		if redisGroups[g.group] {
+		if g.group != "limiter" {
 			fmt.Fprintf(&out, "- [%s](#%s)\n", g.heading, handbookAnchor(g.heading))
 			continue
 		}

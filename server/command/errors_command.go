@@ -28,8 +28,7 @@ var (
 
 // The errors of [TransactionErrors]. Other packages return the exported ones.
 var (
-	ErrNestedMulti = TransactionErrors.Add("ERR MULTI calls can not be nested",
-		"`MULTI` after `MULTI`. The transaction stays open.")
+	ErrNestedMulti   = TransactionErrors.Add("ERR MULTI calls can not be nested", "")
 	ErrExecNoMulti   = TransactionErrors.Add("ERR EXEC without MULTI", "")
 	ErrDiscardNoMult = TransactionErrors.Add("ERR DISCARD without MULTI", "")
 	ErrNotInMulti    = TransactionErrors.Add("ERR Command not allowed inside a transaction",

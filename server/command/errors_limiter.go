@@ -26,8 +26,7 @@ var (
 		"The key is too long. Send a hash of it, or raise `--max-key-size`.")
 	ErrWrongType = LimiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
 		"Another algorithm's command was used on the key. Give each its own keys, or `DEL` the key first.")
-	ErrHoldsData = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a limiter: choose another key, or DEL this one",
-		"The key was written by `SET` or another command on data. Give limiters their own keys, or `DEL` the key first.")
+	ErrHoldsData   = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a limiter: choose another key, or DEL this one", "")
 	ErrOutOfMemory = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for another key",
 		"`--max-memory` or the prefix's quota is reached: [security.md](security.md#memory). Raise `--max-memory`, also at run time.")
 	errNoRoomToGrow = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for the log or the holders of this key to grow",
@@ -44,11 +43,9 @@ var (
 		"Two limits have the same key, perhaps only once the id has replaced `{}` in a policy.")
 	errMissingField = PolicyErrors.Add("ERR WITH: the policy needs the field '%s'",
 		"A limit of the policy has `{name}` in its key or holder. Append `WITH name value`. Nothing was taken.")
-	errUnknownField = PolicyErrors.Add("ERR WITH: no limit of the policy asks for the field '%s'",
-		"The field is misspelt, or the policy has changed. Nothing was taken.")
-	errIDTooLong = PolicyErrors.Add("ERR id: with this id and these fields, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes", "")
-	ErrNoPolicy  = PolicyErrors.Add("ERR no such policy '%s'; RL.POLICY LIST lists the policies",
-		"`RL.CHECK` or `RL.POLICY OVERRIDE` on a policy that was never set, or was deleted.")
+	errUnknownField = PolicyErrors.Add("ERR WITH: no limit of the policy asks for the field '%s'", "")
+	errIDTooLong    = PolicyErrors.Add("ERR id: with this id and these fields, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes", "")
+	ErrNoPolicy     = PolicyErrors.Add("ERR no such policy '%s'; RL.POLICY LIST lists the policies", "")
 	// ErrNoPolicyAccess is the same for a policy that exists and for one that does not.
 	ErrNoPolicyAccess = PolicyErrors.Add("NOPERM no such policy, or no permissions to access a key of it",
 		"`RL.CHECK` by a user that may not use all keys. The error does not reveal the names of policies.")

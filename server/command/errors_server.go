@@ -6,8 +6,7 @@ var (
 		"No setting has this name. [configuration.md](configuration.md) lists them.")
 	ErrFixedSetting = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - can't be changed while the server runs; start it with --%s",
 		"The setting is fixed at start. Nothing was changed, including the other settings of the command.")
-	ErrSettingTwice = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - duplicate parameter",
-		"The command has the setting twice, perhaps once under the name that Redis has for it. Nothing was changed.")
+	ErrSettingTwice = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - duplicate parameter", "")
 	ErrSettingValue = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - %w",
 		"The value is not allowed; the error lists the allowed values. Nothing was changed.")
 	ErrSettingsConflict = ServerErrors.Add("ERR CONFIG SET failed - %w",

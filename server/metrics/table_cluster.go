@@ -95,7 +95,7 @@ var clusterRows = []Row{{
 	Name: "stint_raft_forwarded_total", Kind: Counter, When: inCluster, Help: "Calls that this node sent to the leader. A call is a group of operations that a client sent together; a call that is sent again is counted again.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Forwarded) }),
 }, {
-	Name: "stint_raft_uncertain_total", Kind: Counter, When: inCluster, Help: "Calls answered UNCERTAIN: they may have been executed. A call is a group of operations that a client sent together. The leader also counts calls of other nodes that it answers so.",
+	Name: "stint_raft_uncertain_total", Kind: Counter, When: inCluster, Help: "Calls answered UNCERTAIN: they may have been executed. The leader also counts calls of other nodes that it answers so.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.UncertainOutcomes) }),
 }, {
 	Name: "stint_raft_no_leader_total", Kind: Counter, When: inCluster, Help: "Calls answered CLUSTERDOWN, counted as in stint_raft_uncertain_total.",

@@ -42,12 +42,11 @@ var (
 		"")
 	errCachingMode = command.ConnectionErrors.Add("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled",
 		"")
-	errCachingYes  = command.ConnectionErrors.Add("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.", "")
-	errCachingNo   = command.ConnectionErrors.Add("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.", "")
-	errClientText  = command.ConnectionErrors.Add("ERR %s cannot contain spaces, newlines or special characters.", "")
-	errACLCategory = command.UserErrors.Add("ERR Unknown category '%s'", "")
-	errGenPassBits = command.UserErrors.Add("ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to %d",
-		"Leave the number out for 256 bits.")
+	errCachingYes       = command.ConnectionErrors.Add("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.", "")
+	errCachingNo        = command.ConnectionErrors.Add("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.", "")
+	errClientText       = command.ConnectionErrors.Add("ERR %s cannot contain spaces, newlines or special characters.", "")
+	errACLCategory      = command.UserErrors.Add("ERR Unknown category '%s'", "")
+	errGenPassBits      = command.UserErrors.Add("ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to %d", "")
 	errTimeoutInteger   = command.DataErrors.Add("ERR timeout is not an integer or out of range", "")
 	errGetKeysCommand   = command.ServerErrors.Add("ERR Invalid command specified", "")
 	errGetKeysArguments = command.ServerErrors.Add("ERR Invalid arguments specified for command", "")
