@@ -11,7 +11,7 @@ var (
 	ConnectionErrors  = resp.ErrorSection{Heading: "The connection"}
 	UserErrors        = resp.ErrorSection{Heading: "Users and their rights", Before: "[security.md](security.md) explains them.\n"}
 	LimiterErrors     = resp.ErrorSection{Heading: "Limiters"}
-	PolicyErrors      = resp.ErrorSection{Heading: "Several limits, and policies", After: "An example of each of the first two kinds of errors:\n" +
+	PolicyErrors      = resp.ErrorSection{Heading: "Several limits, and policies", After: "Examples of an argument out of range, a malformed argument, and an unknown option:\n" +
 		"\n" +
 		"```redis\n" +
 		"> TB.ACQUIRE k ten 1/m\n" +

@@ -49,7 +49,7 @@ idle-timeout = "5m"
 ` + "```" + `
 
 ` + "`CONFIG SET`" + ` changes the settings marked *while running*; the others need a restart. ` + "`CONFIG GET`" + ` knows all of them, even
-by their names in Redis, and shows sizes in bytes and durations in seconds. A setting without a default here has none.
+by their names in Redis, and shows sizes in bytes and durations in seconds. If no default is shown, there is none.
 `
 
 func handbookPage() []byte {

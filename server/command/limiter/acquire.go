@@ -39,7 +39,7 @@ var acquireRows = []command.Row{
 		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until it is this request's turn.",
 		optPeek, optBlock, optWarn),
 	acquireRow("fw.acquire", limits.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]", "alice:4 5 1h",
-		"Count tokens (default 1) in a fixed window: a duration that starts with the first request, @duration aligned to the clock, or @minute, @hour, @day, @week, @month, @quarter, @year in UTC, the last five also in the zone of TZ and from the beginning FROM. HISTORY keeps that many closed windows for RL.USAGE.",
+		"Count tokens (default 1) in a fixed window. The window is a duration that starts with the first request, @duration aligned to the clock, or @minute, @hour, @day, @week, @month, @quarter or @year in UTC; for the last five, TZ and FROM choose another zone and beginning. HISTORY keeps that many closed windows for RL.USAGE.",
 		optPeek, optUpTo, optForce, optKeep, optAs, optFor, optZone, optFrom, optHistory, optWarn),
 	acquireRow("sw.acquire", limits.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [WARN percentage]", "alice:5 5 1h",
 		"Count tokens (default 1) in a sliding window, estimated from two fixed windows.", optPeek, optUpTo, optForce, optKeep, optAs, optFor, optWarn),

@@ -8,7 +8,7 @@ import (
 )
 
 var concurrencyRows = []command.Row{acquireRow("cc.acquire", limits.Concurrency, "key limit ttl holder [PEEK] [WARN percentage]", "alice:7 5 1h me",
-	"Acquire or renew one of limit leases. A lease expires after ttl.", optPeek, optWarn), {
+	"Acquire a lease, or renew the holder's lease. At most limit holders have one. A lease expires after ttl.", optPeek, optWarn), {
 	Name: "cc.release", Syntax: "key holder", Group: "limiter",
 	Summary: "Release a lease.",
 	Returns: "1, or 0 if the holder had no lease.", Example: "alice:7 me",

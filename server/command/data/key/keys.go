@@ -13,7 +13,7 @@ import (
 
 var keyRows = []command.Row{{
 	Name: "del", Syntax: "key ...", Group: "generic",
-	Summary: "Reset limiters to their full limit.",
+	Summary: "Delete keys. A limiter is then at its full limit again.",
 	Returns: "the number of keys that existed and had not expired, an integer.", Example: "alice:1",
 	Cost: command.Light, Flags: command.Write, Keys: command.ChangedKeys, Data: data.Code(deleteKeys), Parse: command.EachKey(engine.Delete), Reply: command.ReplyCount,
 }, {
