@@ -11,7 +11,10 @@ import (
 
 //go:generate go test -run TestLLMsText -update
 
-var linkOfIndex = regexp.MustCompile(`\[([^\]]+)\]\(([^)]+)\)`)
+var (
+	linkOfIndex  = regexp.MustCompile(`\[([^\]]+)\]\(([^)]+)\)`)
+	entryOfIndex = regexp.MustCompile(`^- \[([^\]]+)\]\(([^)]+)\): (.+)\n$`)
+)
 
 // TestLLMsText compares llms.txt (llmstxt.org), the index that programs read, with the handbook's. With -update it
 // writes it.
@@ -31,14 +34,12 @@ func TestLLMsText(t *testing.T) {
 			text += "\n" + line + "\n"
 			continue
 		}
-		cells := strings.Split(line, " | ")
-		if len(cells) != 2 {
+		page := entryOfIndex.FindStringSubmatch(line)
+		if page == nil {
 			continue
 		}
-		for _, link := range linkOfIndex.FindAllStringSubmatch(cells[0], -1) {
-			links++
-			text += fmt.Sprintf("- [%s](%s): %s\n", link[1], path.Join("docs", link[2]), linkOfIndex.ReplaceAllString(strings.TrimSuffix(cells[1], " |\n"), "$1"))
-		}
+		links++
+		text += fmt.Sprintf("- [%s](%s): %s\n", page[1], path.Join("docs", page[2]), linkOfIndex.ReplaceAllString(page[3], "$1"))
 	}
 	if links < 30 {
 		t.Errorf("%d pages in the index", links)
