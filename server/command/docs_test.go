@@ -79,7 +79,7 @@ const handbookIntroduction = `# Commands
 
 Names and options are not case-sensitive. In the syntax, lower-case words stand for values and UPPER-CASE words are
 literal; ` + "`[…]`" + ` is optional, ` + "`|`" + ` separates alternatives, ` + "`...`" + ` repeats the element before it. Values are binary-safe.
-With RESP2, a map is an array that alternates names and values, and text is a bulk string.
+With RESP2, a map is an array that alternates names and values, and text is a bulk string. An expired key does not exist.
 
 [rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, [errors.md](errors.md) the errors. A command
 exists since ` + command.FirstVersion + ` if no *Since* is shown, and replies ` + "`OK`" + ` if no *Reply* is. A command with subcommands also has ` + "`HELP`" + `.

@@ -18,7 +18,7 @@ var (
 		"Something else uses this id as its key. Choose ids that are not the key of anything else.")
 	ErrNoValue        = LimiterErrors.Add("ERR %s: needs a value", "")
 	errTooManyMembers = LimiterErrors.Add("ERR member: the pool already has %d active members, the maximum",
-		"A member stays active until the refill has given back the tokens that it took. Nothing was taken. Try again later, use fewer names, or divide the members among several pools.")
+		"A member stays active until the refill has given back the tokens that it took. Try again later, use fewer names, or divide the members among several pools.")
 	errSharesNotRefundable = LimiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
 		"`RL.REFUND` cannot know whose tokens to give back. Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
 	errNotRefundable = LimiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded", "")
@@ -30,9 +30,9 @@ var (
 	ErrOutOfMemory = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for another key",
 		"`--max-memory` or the prefix's quota is reached: [security.md](security.md#memory). Raise `--max-memory`, also at run time.")
 	errNoRoomToGrow = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for the log or the holders of this key to grow",
-		"The sliding log or the list of holders would need more memory than `--max-memory` leaves. Nothing was taken. Raise `--max-memory`, use `SW.ACQUIRE`, or lower the limits: [security.md](security.md#memory).")
+		"The sliding log or the list of holders would need more memory than `--max-memory` leaves. Raise `--max-memory`, use `SW.ACQUIRE`, or lower the limits: [security.md](security.md#memory).")
 	ErrDebtTooBig = LimiterErrors.Add("ERR tokens: FORCE would put the key further in debt than can be kept: 1000000000000 tokens beyond the capacity, or 150 years until the bucket is full again",
-		"Nothing was taken. Look for a caller that counts wrongly.")
+		"Look for a caller that counts wrongly.")
 	ErrNotKept = LimiterErrors.Add("MISCONF cannot write to disk, and --durability is always: nothing is granted; see the log and INFO persistence",
 		"The disk is full, read-only or failing: [durability.md](durability.md#when-the-disk-fails). The tokens of a request in progress may stay taken. Grants resume when writes succeed.")
 )
@@ -42,7 +42,7 @@ var (
 	ErrDuplicateKey = PolicyErrors.Add("ERR spec: the same key twice; each limit needs a different key",
 		"Two limits have the same key, perhaps only once the id has replaced `{}` in a policy.")
 	errMissingField = PolicyErrors.Add("ERR WITH: the policy needs the field '%s'",
-		"A limit of the policy has `{name}` in its key or holder. Append `WITH name value`. Nothing was taken.")
+		"A limit of the policy has `{name}` in its key or holder. Append `WITH name value`.")
 	errUnknownField = PolicyErrors.Add("ERR WITH: no limit of the policy asks for the field '%s'", "")
 	errIDTooLong    = PolicyErrors.Add("ERR id: with this id and these fields, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes", "")
 	ErrNoPolicy     = PolicyErrors.Add("ERR no such policy '%s'; RL.POLICY LIST lists the policies", "")

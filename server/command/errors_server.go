@@ -5,12 +5,12 @@ var (
 	ErrUnknownSetting = ServerErrors.Add("ERR Unknown option or number of arguments for CONFIG SET - '%s'",
 		"No setting has this name. [configuration.md](configuration.md) lists them.")
 	ErrFixedSetting = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - can't be changed while the server runs; start it with --%s",
-		"The setting is fixed at start. Nothing was changed, including the other settings of the command.")
+		"The setting is fixed at start.")
 	ErrSettingTwice = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - duplicate parameter", "")
 	ErrSettingValue = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - %w",
-		"The value is not allowed; the error lists the allowed values. Nothing was changed.")
+		"The value is not allowed; the error lists the allowed values.")
 	ErrSettingsConflict = ServerErrors.Add("ERR CONFIG SET failed - %w",
-		"Two settings would contradict each other. Nothing was changed.")
+		"Two settings would contradict each other.")
 	ErrFewDescriptors = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument 'max-clients') - the limit of open files leaves room for %d clients; raise that limit",
 		"Raise the limit of [file descriptors](operations.md#file-descriptors) (`ulimit -n`, `LimitNOFILE`) and restart.")
 	ErrNoConfigFile = ServerErrors.Add("ERR The server is running without a config file",
@@ -39,7 +39,7 @@ var (
 	errUnreadable = ClusterErrors.Add("ERR the cluster cannot keep a command with these values: nothing was taken; start all nodes with the same version of Stint, and report the command if they are",
 		"")
 	ErrTooNew = ClusterErrors.Add("ERR a member of the cluster is too old: %w",
-		"During a [rolling upgrade](operations.md#upgrading-a-cluster): the command is newer than Stint on the named member. Nothing was taken. Upgrade that member.")
+		"During a [rolling upgrade](operations.md#upgrading-a-cluster): the command is newer than Stint on the named member. Upgrade that member.")
 	ErrNoHome = ClusterErrors.Add("UPSTREAM the home cluster of this key's limit did not decide, and this server holds too few of its tokens: nothing was taken",
 		"A server with [`--upstream`](regions.md), while the home cluster is unreachable or replies with an error. `INFO upstream` shows the last one. Retrying is safe.")
 	errAwayFromHome = ClusterErrors.Add("ERR the limit of this key has its home in another cluster: use TB.ACQUIRE, LB.ACQUIRE, FW.ACQUIRE or CL.THROTTLE alone, with no options but PEEK and UPTO, or ask the home cluster; nothing was taken",

@@ -8,12 +8,12 @@ import (
 // The errors of several kinds of data, and of scripts.
 var (
 	errValueTooBig = command.DataErrors.Add("ERR value: at most %d bytes in one key, got %d",
-		"The value, or the hash, list or set as a whole, would be larger than Stint keeps in one key. Nothing was changed.")
+		"The value, or the hash, list or set as a whole, would be larger than Stint keeps in one key.")
 	ErrReplyTooBig = command.DataErrors.Add("ERR reply: more than %d bytes; ask for fewer values at once", "")
 	ErrSetsTooBig  = command.DataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more",
-		"The sets that one command combines, such as `SUNIONSTORE`, are too large together. Nothing was changed.")
+		"The sets that one command combines, such as `SUNIONSTORE`, are too large together.")
 	errManyMembers = command.DataErrors.Add("ERR sets: at most %d members in the sets of one command, got more",
-		"The sets that one command combines, such as `SUNIONSTORE` or `ZUNION`, have too many members together, and combining them would delay other clients. Nothing was changed.")
+		"The sets that one command combines, such as `SUNIONSTORE` or `ZUNION`, have too many members together, and combining them would delay other clients.")
 	errNotPositive = command.DataErrors.Add("ERR value is out of range, must be positive", "")
 	ErrExpireTime  = command.DataErrors.Add("ERR invalid expire time in '%s' command", "")
 	ErrOverflow    = command.DataErrors.Add("ERR increment or decrement would overflow", "")

@@ -10,7 +10,7 @@ var memoryRows = []command.Row{{
 	Name: "memory", Syntax: "subcommand", Group: "server", Summary: "Inspect memory usage.",
 	Sub: []command.Row{
 		{Name: "usage", Syntax: "key [SAMPLES count]", Group: "server", Summary: "Memory used by a key, in bytes.",
-			Returns: "an integer; null if the key does not exist or has expired.", Example: "alice:1",
+			Returns: "an integer; null if the key does not exist.", Example: "alice:1",
 			Cost: command.HolderLookup, Flags: command.ReadOnly, Keys: command.Keys{First: 2, Last: 2, Access: command.Reads}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
 		{Name: "stats", Group: "server", Summary: "Memory usage by category.",
 			Returns: "a map of names to bytes, percentages and ratios, with Redis's names where they exist. The dataset is the keys; overhead is everything else.",

@@ -14,36 +14,36 @@ import (
 var keyRows = []command.Row{{
 	Name: "del", Syntax: "key ...", Group: "generic",
 	Summary: "Delete keys. A limiter is then at its full limit again.",
-	Returns: "the number of keys that existed and had not expired, an integer.", Example: "alice:1",
+	Returns: "the number of keys that existed, an integer.", Example: "alice:1",
 	Cost: command.Light, Flags: command.Write, Keys: command.ChangedKeys, Data: data.Code(deleteKeys), Parse: command.EachKey(engine.Delete), Reply: command.ReplyCount,
 }, {
 	Name: "unlink", Syntax: "key ...", Group: "generic", Summary: "Same as DEL.",
-	Returns: "the number of keys that existed and had not expired, an integer.", Example: "alice:1",
+	Returns: "as DEL.", Example: "alice:1",
 	Cost: command.Light, Flags: command.Write | command.Fast, Keys: command.ChangedKeys, Data: data.Code(deleteKeys), Parse: command.EachKey(engine.Delete), Reply: command.ReplyCount,
 }, {
 	Name: "exists", Syntax: "key ...", Group: "generic",
-	Summary: "Count the keys that exist and have not expired.",
+	Summary: "Count the keys that exist.",
 	Returns: "an integer; a key given twice counts twice.", Example: "alice:1",
 	Cost: command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKeys, Data: data.Code(existKeys), Parse: command.EachKey(engine.Look), Reply: command.ReplyCount,
 }, {
 	Name: "touch", Syntax: "key ...", Group: "generic",
 	Summary: "Same as EXISTS. Stint evicts no keys, so no key needs to be touched.",
-	Returns: "an integer; a key given twice counts twice.", Example: "alice:1",
+	Returns: "as EXISTS.", Example: "alice:1",
 	Cost: command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKeys, Data: data.Code(existKeys), Parse: command.EachKey(engine.Look), Reply: command.ReplyCount,
 }, {
 	Name: "ttl", Syntax: "key", Group: "generic",
 	Summary: "Seconds until a key expires; a limiter is then at its full limit again.",
-	Returns: "an integer, rounded; -1 if the key never expires, -2 if the key does not exist or has expired.", Example: "alice:1",
+	Returns: "an integer, rounded; -1 if the key never expires, -2 if the key does not exist.", Example: "alice:1",
 	Cost: command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(func(c *data.Call) { timeToLive(c, 1000) }), Parse: command.EachKey(engine.Look), Reply: replyTTL,
 }, {
 	Name: "pttl", Syntax: "key", Group: "generic",
 	Summary: "Milliseconds until a key expires; a limiter is then at its full limit again.",
-	Returns: "an integer, rounded up; -1 if the key never expires, -2 if the key does not exist or has expired.", Example: "alice:1",
+	Returns: "an integer, rounded up; -1 if the key never expires, -2 if the key does not exist.", Example: "alice:1",
 	Cost: command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(func(c *data.Call) { timeToLive(c, 1) }), Parse: command.EachKey(engine.Look), Reply: replyPTTL,
 }, {
 	Name: "type", Syntax: "key", Group: "generic",
 	Summary: "The kind of a key: the algorithm of its limiter, such as token-bucket, or the kind of its data, such as string.",
-	Returns: "one of " + typeNames() + ", or `none` for a key that does not exist or has expired.",
+	Returns: "one of " + typeNames() + ", or `none` for a key that does not exist.",
 	Example: "alice:1",
 	Cost:    command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(typeOfKey), Parse: command.EachKey(engine.Look), Reply: replyType,
 }, {
