@@ -8,8 +8,7 @@ var (
 	errProtocolVersion = command.ConnectionErrors.Add("ERR Protocol version is not an integer or out of range", "")
 	errHelloOption     = command.ConnectionErrors.Add("ERR Syntax error in HELLO option '%s'",
 		"`HELLO` takes `AUTH` and `SETNAME` after the version.")
-	errHelloNoAuth = command.ConnectionErrors.Add("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
-		"A `HELLO` without `AUTH` on an unauthenticated connection.")
+	errHelloNoAuth    = command.ConnectionErrors.Add("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time", "")
 	errAuthNoPassword = command.ConnectionErrors.Add("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
 		"The user `default` needs no password. Remove the password from the client's settings, or name the user it belongs to.")
 	errManyChannels = command.ConnectionErrors.Add("ERR a connection subscribes to at most %d channels, with names of at most %d bytes together",
