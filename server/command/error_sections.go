@@ -4,7 +4,7 @@ import "github.com/stintdb/stint/server/resp"
 
 // The sections of docs/errors.md. Each package of commands adds its errors to them.
 var (
-	DataErrors        = resp.ErrorSection{Heading: "Redis data and scripts", Before: "The texts are those of Redis 7.0, except for errors about bounds that only Stint has. Within a script, the script's digest and line follow the text of a command's error.\n"}
+	DataErrors        = resp.ErrorSection{Heading: "Redis data and scripts", Before: "The texts are the same as in Redis 7.0, except for bounds that only Stint has. Within a script, the script's digest and line follow the text of a command's error.\n"}
 	CommandErrors     = resp.ErrorSection{Heading: "Every command"}
 	KeyErrors         = resp.ErrorSection{Heading: "Keys"}
 	TransactionErrors = resp.ErrorSection{Heading: "Transactions"}

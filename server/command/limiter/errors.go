@@ -11,7 +11,7 @@ var (
 	errNotOfCalendar = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'",
 		"Only these windows follow a calendar. Other windows begin with the first request or at a multiple of their length, in no time zone.")
 	errZone = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'",
-		"Names are those of the [IANA database](https://www.iana.org/time-zones), which is part of the server. `UTC` is the default.")
+		"Use a name from the [IANA database](https://www.iana.org/time-zones), which is part of the server. `UTC` is the default.")
 	errKeepsNoWindows = command.LimiterErrors.Add("ERR HISTORY: needs FW, got %s", "")
 	errAsWithoutFor   = command.LimiterErrors.Add("ERR AS: needs FOR and the duration for which the request is remembered",
 		"Add a duration longer than the call and its retries take, such as `FOR 10m`.")
