@@ -21,7 +21,7 @@ func groups(value func(c *clusterstatus.Status, g *clusterstatus.Group) float64)
 
 const (
 	inGroups    = "with --groups"
-	boundGroups = "the groups of keys, 64 at most"
+	boundGroups = "at most 64"
 )
 
 var groupRows = []Row{{
