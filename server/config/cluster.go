@@ -93,7 +93,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-ahead", Group: groupCluster, Placeholder: "DURATION", Mutable: true,
-		Help:  "For keys that clients often ask this node for, it holds as many tokens as it expects to grant in this time, but at most an eighth of the remaining tokens at once, and grants them from memory. 0 turns this off.",
+		Help:  "A node sets aside tokens of busy keys, enough for this time, and grants requests from them in memory; at most an eighth of the remaining tokens at once. 0 turns this off.",
 		value: func(c *Config) Value { return &duration{&c.ClusterAhead, 5 * time.Second, "off"} },
 	},
 	{
