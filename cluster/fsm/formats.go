@@ -32,6 +32,10 @@ type Addition struct {
 // The version is in the first entry.
 const ImportOfOneGroup FormatVersion = 3
 
+// distinctTimes is the version from which on each script of an entry sees a time of its own, and each command chooses
+// its random elements anew. A member that knows only older versions gives all of them the time of the entry.
+const distinctTimes FormatVersion = 3
+
 // Additions lists everything that was added after version 1. The versions of algorithms are in the table of package
 // limits. A node knows the highest version in its list, and proposes nothing that some member does not know.
 var Additions = append([]Addition{
@@ -68,6 +72,7 @@ var Additions = append([]Addition{
 		IsUsed: inAnyLimit(beginsAtTime)},
 	{Version: 3, Name: "replicas of a group on some nodes", kind: KindPlacement},
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},
+	{Version: distinctTimes, Name: "a time of its own for each script"},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []Addition) {

@@ -45,3 +45,21 @@ func TestSnapshotsChangeAllKeys(t *testing.T) {
 		t.Errorf("all keys changed with %v keys in the store, want 0 and 1", keys)
 	}
 }
+
+// A snapshot has the last time that a script has seen, from the version on in which scripts have times of their own.
+func TestSnapshotsHaveTheLastOwnTime(t *testing.T) {
+	from, to := newTestFSM(t), newTestFSM(t)
+	from.Store.OwnTimes.SetLast(7000)
+	var snapshot bytes.Buffer
+	s, err := from.Snapshot()
+	if err == nil {
+		err = s.(*fsmSnapshot).write(&snapshot)
+		s.Release()
+	}
+	if err == nil {
+		err = to.Restore(io.NopCloser(&snapshot))
+	}
+	if last := to.Store.OwnTimes.Last(); err != nil || last != 7000 {
+		t.Errorf("%d after a snapshot with 7000: %v", last, err)
+	}
+}

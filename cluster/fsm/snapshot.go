@@ -33,7 +33,8 @@ const (
 type SnapshotHead struct {
 	Cluster
 	Now     int64  `json:"now"`
-	Applied uint64 `json:"applied,omitempty"` // index of the last entry in it
+	Applied uint64 `json:"applied,omitempty"`  // index of the last entry in it
+	OwnTime int64  `json:"own_time,omitempty"` // the last own time of a transaction; see package transaction
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -49,8 +50,11 @@ func (f *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	if f.Broken != nil {
 		return nil, f.Broken
 	}
-	return &fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), f.Now.Load(), f.Applied.Load()}, store: f.Store.Snapshot()},
-		nil
+	return &fsmSnapshot{head: f.head(f.Now.Load()), store: f.Store.Snapshot()}, nil
+}
+
+func (f *Machine) head(now int64) SnapshotHead {
+	return SnapshotHead{Cluster: *f.Cluster.Load(), Now: now, Applied: f.Applied.Load(), OwnTime: f.Store.OwnTimes.Last()}
 }
 
 // Persist implements raft.FSMSnapshot.
@@ -90,7 +94,7 @@ func (h *SnapshotHead) encode() ([]byte, error) {
 // ImportedHead returns the head of a snapshot of the cluster at a time, to be followed by an imported state in the
 // format of package persistence.
 func (f *Machine) ImportedHead(now int64) ([]byte, error) {
-	head := SnapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}
+	head := f.head(now)
 	head.Imported = true
 	return head.encode()
 }
@@ -153,6 +157,7 @@ func (f *Machine) restore(from io.Reader) error {
 		head.Members = map[raft.ServerID]Member{}
 	}
 	f.setCluster(&head.Cluster)
+	f.Store.OwnTimes.SetLast(head.OwnTime)
 	f.Now.Store(head.Now)
 	f.noteApplied(max(f.Applied.Load(), head.Applied))
 	f.Clock.Observe(head.Now)

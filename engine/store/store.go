@@ -12,6 +12,8 @@ import (
 // Store keeps the state of every limited key, and the policies, and decides operations on them. It is safe for
 // concurrent use: keys are spread over shards by a keyed hash, each shard with its own lock. Create one with [New].
 type Store struct {
+	OwnTimes *transaction.OwnTimes // of commands on data and of scripts
+
 	keys         keyspace.Keyspace
 	policies     *policy.Policies
 	requests     *request.Runner
@@ -54,5 +56,6 @@ func newBeside(other *keyspace.Keyspace, o Config) *Store {
 	s.transactions = transaction.New(&s.keys, &s.scripts, transaction.Config{
 		Commands: o.Commands, Publish: o.Publish, Warned: o.Warned, Note: s.policies.NoteOther,
 	})
+	s.OwnTimes = &s.transactions.OwnTimes
 	return s
 }

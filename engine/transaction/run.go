@@ -87,7 +87,10 @@ func (t *Tx) carryOut(now int64, writes bool, op *engine.Op, res *engine.Result)
 // conclude keeps what a transaction has changed. With readOnly it returns false instead.
 func (t *Tx) conclude(res *engine.Result, readOnly bool) (done bool) {
 	res.Work += t.work
-	changesScripts := len(t.scripts) > 0 && t.changesScripts()
+	if t.ownTime != 0 && !t.alone {
+		t.runner.OwnTimes.keep(t.ownTime)
+	}
+	changesScripts := t.scripts.change(t.runner.scripts)
 	switch {
 	case t.dropped:
 		return true

@@ -22,6 +22,8 @@ type Commands interface {
 
 // Runner carries out commands on the keys of a keyspace. Any goroutine may call its methods. Create one with [New].
 type Runner struct {
+	OwnTimes OwnTimes
+
 	keys    *keyspace.Keyspace
 	scripts *scriptcache.Cache
 	config  Config
@@ -38,7 +40,7 @@ type Config struct {
 
 // New returns a Runner.
 func New(keys *keyspace.Keyspace, scripts *scriptcache.Cache, o Config) *Runner {
-	return &Runner{keys: keys, scripts: scripts, config: o}
+	return &Runner{keys: keys, scripts: scripts, config: o, OwnTimes: OwnTimes{distinct: !keys.IsReplicated()}}
 }
 
 // Weigh is the weight of an operation by [Commands].Weigh, 0 without commands.

@@ -1,6 +1,9 @@
 package transaction
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/scriptcache"
+)
 
 // Scripts of a transaction. They are kept when the transaction ends, like its keys.
 
@@ -24,10 +27,10 @@ func (t *Tx) KeepScript(body []byte, loaded bool) bool {
 // DropScripts forgets all scripts.
 func (t *Tx) DropScripts() { t.scripts = append(t.scripts, engine.Op{Verb: engine.DropScripts}) }
 
-// changesScripts reports whether keeping the transaction's scripts changes anything.
-func (t *Tx) changesScripts() bool {
-	for i := range t.scripts {
-		if op := &t.scripts[i]; op.Verb == engine.DropScripts || t.runner.scripts.Lacks(op.Who, op.Options&engine.Loaded != 0) {
+// change reports whether applying the operations changes anything.
+func (s scriptChanges) change(scripts *scriptcache.Cache) bool {
+	for i := range s {
+		if op := &s[i]; op.Verb == engine.DropScripts || scripts.Lacks(op.Who, op.Options&engine.Loaded != 0) {
 			return true
 		}
 	}

@@ -18,6 +18,7 @@ type Tx struct {
 	shards   shards
 	runner   *Runner
 	now      int64
+	ownTime  int64 // see OwnTime; 0 until the operation asks for it
 	readOnly bool
 	alone    bool   // see Alone
 	dropped  bool   // see Drop
@@ -28,10 +29,10 @@ type Tx struct {
 	made     [][]byte       // of the changed keys, the new ones
 	call     algorithm.Call
 	result   engine.Result
-	script   *engine.Op  // of a Script with PriorAt, or nil
-	work     int         // see Work
-	draws    uint64      // see Draw
-	scripts  []engine.Op // on scripts, to be applied when the transaction ends
+	script   *engine.Op // of a Script with PriorAt, or nil
+	work     int        // see Work
+	draws    uint64     // see Draw
+	scripts  scriptChanges
 
 	warnings       []engine.Warning // to be sent when the transaction is kept
 	published      []message
@@ -45,11 +46,27 @@ type pending struct {
 	new bool
 }
 
+// scriptChanges are operations on scripts, to be applied when the transaction ends.
+type scriptChanges []engine.Op
+
 // fewPending is the number of changed keys that are looked up one after the other.
 const fewPending = 8
 
 // Now is the time of the transaction, in nanoseconds since the Unix epoch.
 func (t *Tx) Now() int64 { return t.now }
+
+// OwnTime returns a time in nanoseconds since the Unix epoch that grows by at least a microsecond from each transaction
+// that asks for it to the next. It is up to 10 ms later than [Tx.Now], and stays the same within the transaction.
+func (t *Tx) OwnTime() int64 {
+	switch {
+	case t.ownTime != 0:
+	case t.alone:
+		t.ownTime = t.runner.OwnTimes.take(t.now)
+	default:
+		t.ownTime = t.runner.OwnTimes.peek(t.now)
+	}
+	return t.ownTime
+}
 
 // ReadOnly reports whether the transaction must not change anything: it was asked for by a READONLY connection or _RO.
 func (t *Tx) ReadOnly() bool { return t.readOnly }
@@ -64,7 +81,7 @@ func (t *Tx) Drop() { t.dropped = true }
 // Work is the work that the transaction has taken so far, in units of [engine.Result.Work].
 func (t *Tx) Work() int { return t.work }
 
-// Draw numbers the random choices of the transaction: all at its time differ by their numbers.
+// Draw numbers the random choices of the transaction, which all have the same own time.
 func (t *Tx) Draw() uint64 {
 	t.draws++
 	return t.draws
@@ -253,7 +270,7 @@ func (t *Tx) add(key []byte) *pending {
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *engine.Op) {
 	t.now, t.readOnly, t.dropped, t.shards.stopped, t.used, t.byKey, t.scripts, t.work, t.call.Listed = now, op.Options&engine.Peek != 0, false, false, 0, nil, nil, 0, 0
-	t.number, t.warnings, t.published, t.publishedBytes, t.draws = op.Database, nil, nil, 0, 0
+	t.number, t.warnings, t.published, t.publishedBytes, t.draws, t.ownTime = op.Database, nil, nil, 0, 0, 0
 	if t.script = nil; op.PriorAt != 0 {
 		t.script = op
 	}

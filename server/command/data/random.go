@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Commands that choose at random. Every node must choose the same elements, so a choice is computed from the time of
+// Commands that choose at random. Every node must choose the same elements, so a choice is computed from the own time of
 // the command, its key, and the number of elements to choose from.
 
 // CountedElements is the number of elements that a count after the key asks for, at most as many as the value can hold.
@@ -42,7 +42,7 @@ func NewChoice(c *Call, size int) choice {
 	key := fnv.New64a()
 	_, _ = key.Write(c.Args[1])
 	r := choice(key.Sum64())
-	for _, part := range []uint64{uint64(c.Tx.Now()), c.Tx.Draw(), uint64(size)} {
+	for _, part := range []uint64{uint64(c.Tx.OwnTime()), c.Tx.Draw(), uint64(size)} {
 		r = choice(r.next() ^ part)
 	}
 	return r

@@ -21,7 +21,7 @@ func runTime(s command.Session, w *resp.Writer, _ [][]byte) {
 }
 
 func timeOfTx(c *Call) {
-	now := c.Tx.Now()
+	now := c.Tx.OwnTime()
 	c.Writer.Array(2)
 	c.BulkInt(now / 1e9)
 	c.BulkInt(now % 1e9 / 1e3)
