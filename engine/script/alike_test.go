@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/internal/testgenerated"
+	"github.com/stintdb/stint/internal/testscripts"
 )
 
 // TestGeneratedScriptsAreAlike holds replies, steps and changes of keys of generated scripts to testdata/generated.txt,
@@ -14,14 +15,14 @@ import (
 // a difference here needs another dialect.
 func TestGeneratedScriptsAreAlike(t *testing.T) {
 	const hashes, perHash = 20, 100
-	g := generator{rand.New(rand.NewPCG(1, 3))}
+	g := testscripts.Generator{Rand: rand.New(rand.NewPCG(1, 3))}
 	var file []byte
 	for range hashes {
 		hash := sha256.New()
 		for i := range perHash {
-			body := g.program()
+			body := g.Program()
 			if i%4 == 3 {
-				body = g.script()
+				body = g.Script()
 			}
 			m := newMemory()
 			program, err := Compile([]byte(body))

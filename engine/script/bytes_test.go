@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testscripts"
 )
 
 // TestBytesIsTheMemoryOfPrograms compares [Program.Bytes] with what programs hold.
@@ -14,9 +16,9 @@ func TestBytesIsTheMemoryOfPrograms(t *testing.T) {
 		"if a then a = 1 end ", "redis.call('SET', KEYS[1], ARGV[1]) ", "a = {1, 2, 3, 'x', 'y'} "} {
 		sources = append(sources, "local a "+strings.Repeat(statement, 300))
 	}
-	g := generator{rand.New(rand.NewPCG(1, 4))}
+	g := testscripts.Generator{Rand: rand.New(rand.NewPCG(1, 4))}
 	for range 10 {
-		sources = append(sources, g.program())
+		sources = append(sources, g.Program())
 	}
 	for _, name := range transcripts(t) {
 		for i, s := range readTranscript(t, name) {

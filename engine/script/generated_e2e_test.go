@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stintdb/stint/internal/testscripts"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -59,7 +60,7 @@ func TestGenerated(t *testing.T) {
 	for _, program := range []string{"redis-server", "valkey-server"} {
 		t.Run(program, func(t *testing.T) {
 			server := startServer(t, program)
-			g := generator{rand.New(rand.NewPCG(testsize.Seed(), 2))}
+			g := testscripts.Generator{Rand: rand.New(rand.NewPCG(testsize.Seed(), 2))}
 			here, there := runHere, server.runGenerated
 			if program == "valkey-server" {
 				here = func(body string) string {
@@ -68,8 +69,8 @@ func TestGenerated(t *testing.T) {
 				}
 				there = func(body string) string { return sizes.ReplaceAllString(server.runGenerated(body), "$$") }
 			}
-			t.Run("expressions", func(t *testing.T) { compareGenerated(t, g.script, here, there) })
-			t.Run("programs", func(t *testing.T) { compareGenerated(t, g.program, here, there) })
+			t.Run("expressions", func(t *testing.T) { compareGenerated(t, g.Script, here, there) })
+			t.Run("programs", func(t *testing.T) { compareGenerated(t, g.Program, here, there) })
 		})
 	}
 }

@@ -1,4 +1,5 @@
-package script
+// Package testscripts writes random Lua scripts, for tests that compare interpreters and servers.
+package testscripts
 
 import (
 	"math/rand/v2"
@@ -6,10 +7,10 @@ import (
 	"strings"
 )
 
-// generator writes small scripts.
-type generator struct{ *rand.Rand }
+// Generator writes small scripts. Its source of random numbers decides which.
+type Generator struct{ *rand.Rand }
 
-func (g generator) pick(from []string) string { return from[g.IntN(len(from))] }
+func (g Generator) pick(from []string) string { return from[g.IntN(len(from))] }
 
 var leaves = []string{"nil", "true", "false", "0", "1", "-1", "2", "3.7", "-2.5", "0.1", "1e15", "1e16", "123456789012", "1e-7", "1/0", "2^53", "100",
 	"''", "'5'", "'abc'", "' 0x10 '", "'1e3'", "'-7.25'", "'a b,c'", "'%d+'", "'10'", "'x=1, y=2'", "{}", "{1,2,3}", "{a=1}", "{1,nil,3}", "KEYS[1]", "KEYS",
@@ -27,7 +28,7 @@ var formats = []string{"'%d'", "'%5.1f'", "'%g'", "'%s'", "'%q'", "'%x'", "'%-5d
 
 var patterns = []string{"'%a+'", "'(%w)(%w)'", "'^%s*'", "'%d'", "'[a-c]'", "'.-,'", "'()'", "'%s*$'", "'[^=]+'", "'(a)(b?)'", "'%b()'", "'%f[%w]'", "'['", "'%'", "'x*'"}
 
-func (g generator) expression(depth int) string {
+func (g Generator) expression(depth int) string {
 	if depth == 0 || g.IntN(5) == 0 {
 		return g.pick(leaves)
 	}
@@ -53,7 +54,8 @@ func (g generator) expression(depth int) string {
 	return g.pick(calls) + "(" + strings.Join(args, ", ") + ")"
 }
 
-func (g generator) script() string {
+// Script writes a script of one expression, which is sometimes no correct Lua.
+func (g Generator) Script() string {
 	e := g.expression(1 + g.IntN(3))
 	start := "local t, s, n, u = {x = {1, 2}, n = 5, [1] = 'c'}, 'hello world', 2.5 local function f(...) return select('#', ...), ... end "
 	switch g.IntN(6) {
@@ -73,8 +75,8 @@ func (g generator) script() string {
 	return start + "return " + e
 }
 
-// program writes a script of statements: loops, closures, varargs, tables with gaps, metatables, errors and coroutines.
-func (g generator) program() string {
+// Program writes a script of statements: loops, closures, varargs, tables with gaps, metatables, errors and coroutines.
+func (g Generator) Program() string {
 	var b strings.Builder
 	b.WriteString(programStart)
 	for range 2 + g.IntN(8) {
@@ -95,15 +97,15 @@ local function g(n) if type(n) ~= 'number' or n <= 0 then return 'end' end retur
 local function h(n) if type(n) == 'number' and n > 0 then return 1 + h(n - 1) end return 0 end
 `
 
-func (g generator) name() string {
+func (g Generator) name() string {
 	return g.pick([]string{"a", "b", "c", "d", "a", "b", "t", "m", "t.x", "t[2]", "m[1]"})
 }
 
-func (g generator) target() string {
+func (g Generator) target() string {
 	return g.pick([]string{"a", "b", "c", "d", "t.x", "t[a]", "t[#t + 1]", "t[b]", "m[1]", "m[b]", "m.k", "t.y.z", "t[" + strconv.Itoa(g.IntN(9)) + "]"})
 }
 
-func (g generator) value(depth int) string {
+func (g Generator) value(depth int) string {
 	if depth <= 0 || g.IntN(3) == 0 {
 		return g.pick([]string{"nil", "true", "false", "0", "1", "-1", "3", "0.5", "'x'", "'5'", "'0x10'", "{}", "{3, nil, 1}", "a", "b", "c", "d", "t", "m", "t.x", "m.k", "f", "#t", "..."})
 	}
@@ -135,7 +137,7 @@ func (g generator) value(depth int) string {
 	return "(select('#', f(" + v() + ", " + v() + ")))"
 }
 
-func (g generator) statement(depth int) string {
+func (g Generator) statement(depth int) string {
 	if depth <= 0 {
 		return "say(" + g.value(1) + ") "
 	}
