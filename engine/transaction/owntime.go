@@ -6,9 +6,9 @@ import (
 )
 
 // Scripts name things by the time: a sliding log often calls each of its members by the TIME at which it was added. In
-// Redis no two scripts see the same microsecond, because each takes longer than that. Here all scripts of a pipeline or
-// of an entry of a cluster's log are carried out at one time, so each transaction that asks for the time is given one of
-// its own. Keys expire and limiters decide at the common time.
+// Redis no two scripts see the same microsecond, because each takes longer than that. Here all scripts of a pipeline,
+// or of an entry of a cluster's log, are carried out at one time, so each transaction that asks for the time is given
+// one of its own. Keys expire and limiters decide at the common time.
 
 const (
 	// tick is the least difference between the own times of two transactions. TIME replies with microseconds.
