@@ -111,7 +111,7 @@ var within = map[string][]string{
 	"server/upstream":           {"engine", "engine/glob", "engine/purse", "engine/slot", "internal/atomicfile", "internal/closenotify", "internal/loans", "server/command", "server/decider"},
 	"server/command":            {"engine", "engine/glob", "engine/slot", "server/localstore", "server/resp", "server/tracking", "internal/clusterstatus", "internal/spelling"},
 	"server/command/all":        {"server/command"},
-	"server/command/data":       {"engine", "engine/datatype", "engine/script", "engine/scriptcache", "server/command", "server/resp"},
+	"server/command/data":       {"engine", "engine/datatype", "engine/script", "engine/scriptcache", "server/command", "server/monitor", "server/resp"},
 	"server/command/limiter":    {"engine", "engine/grouping", "server/command", "server/resp"},
 	"server/command/ops":        {"engine", "engine/glob", "engine/slot", "server/command", "server/pubsub", "server/resp", "server/tracking", "internal/clusterstatus"},
 	"engine/reservation":        {"engine", "engine/glob", "engine/layout"},

@@ -23,7 +23,7 @@ func startHTTP(t *testing.T) (url string) {
 	cfg := config.Default()
 	cfg.Listen, cfg.HTTPListen, cfg.Admin, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, "", 1, 0
 	clock := clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	keys := store.New(store.Config{Commands: server.NewCommands(&cfg)})
+	keys := store.New(store.Config{Commands: new(server.Commands).On(&cfg, nil)})
 	s := server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: keys, Clock: clock.Clock}, Keys: keys, Clock: clock.Clock,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Services: []gateway.Service{new(httpapi.Service)}})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -114,7 +114,7 @@ func newPlayer(t testing.TB) *player {
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, 1, 0
 	changes := new(keyevents.Hub)
-	keys := store.New(store.Config{Shards: 16, Commands: server.NewCommands(&cfg), Changed: changes.Changed})
+	keys := store.New(store.Config{Shards: 16, Commands: new(server.Commands).On(&cfg, nil), Changed: changes.Changed})
 	changes.Attach(keys.Observe)
 	p.Server = server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: keys, Clock: p.clock.Clock}, Keys: keys,
 		KeyEvents: changes, Clock: p.clock.Clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-docs"})

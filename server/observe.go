@@ -21,7 +21,10 @@ func (s *Server) Kill(match func(command.ClientInfo) bool) int { return s.env.Re
 func (s *Server) Info(sections []string) string { return s.info.Text(sections) }
 
 // ResetStats implements [command.Server].
-func (s *Server) ResetStats() { s.env.Stats.ResetStats() }
+func (s *Server) ResetStats() {
+	s.env.Stats.ResetStats()
+	s.env.Lookups.Reset()
+}
 
 // Recent records the requests on policies that came to this node.
 func (s *Server) Recent() *recent.Record { return s.env.Recent }

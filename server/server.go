@@ -26,6 +26,7 @@ import (
 	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/memlimit"
+	"github.com/stintdb/stint/server/monitor"
 	"github.com/stintdb/stint/server/netio"
 	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/recent"
@@ -77,6 +78,7 @@ type Options struct {
 	Config      config.Config
 	Decider     decider.Decider
 	Keys        localstore.Store // the local store, for SCAN, INFO and expiry
+	Commands    *Commands        // of the local store; nil if nobody asks what they do
 	Clock       *clock.Clock
 	Log         *slog.Logger
 	Version     string
@@ -140,6 +142,10 @@ func (s *Server) setEnv(o *Options) {
 	e := &s.env
 	e.Settings, e.Clock, e.Log, e.Decider, e.Keys, e.Users = &s.settings, o.Clock, o.Log, o.Decider, o.Keys, o.Users
 	e.Server, e.Cluster, e.Redirect = s, o.Cluster, o.Cluster != nil && o.Config.Redirect == "moved"
+	if o.Commands == nil {
+		o.Commands = new(Commands)
+	}
+	e.Lookups, e.Monitors = &o.Commands.lookups, &o.Commands.monitors
 	e.Channels = o.Channels
 	if e.Channels == nil {
 		e.Channels = new(pubsub.Channels)
@@ -226,12 +232,16 @@ func newRunID() string {
 	return hex.EncodeToString(id)
 }
 
-// NewCommands returns the part of a store that carries out commands on data and scripts.
-func NewCommands(cfg *config.Config) transaction.Commands { return NewCommandsOn(cfg, nil) }
+// Commands makes the parts of stores that carry out commands on data and scripts. It notes what these do, for INFO and
+// MONITOR. The zero value is ready for use.
+type Commands struct {
+	lookups  data.Lookups
+	monitors monitor.Monitors
+}
 
-// NewCommandsOn is NewCommands on the keys of one of several groups.
-func NewCommandsOn(cfg *config.Config, owns func(key []byte) bool) transaction.Commands {
-	e := &data.Executor{ScriptTime: data.ScriptTime, Owns: owns}
+// On returns the part of a store. owns is nil unless the store has the keys of one of several groups.
+func (c *Commands) On(cfg *config.Config, owns func(key []byte) bool) transaction.Commands {
+	e := &data.Executor{ScriptTime: data.ScriptTime, Owns: owns, Lookups: &c.lookups, Monitors: &c.monitors}
 	if !cfg.IsCluster() {
 		e.Databases = cfg.Databases
 	}

@@ -19,7 +19,8 @@ import (
 
 // redisConstants are settings that clients and tools of Redis ask for, and that have only one value here.
 var redisConstants = [][2]string{
-	{"appendonly", "no"}, {"replica-read-only", "yes"}, {"save", ""}, {"slave-read-only", "yes"},
+	{"appendonly", "no"}, {"maxmemory-policy", "noeviction"}, {"notify-keyspace-events", ""}, {"replica-read-only", "yes"}, {"save", ""},
+	{"slave-read-only", "yes"}, {"tcp-keepalive", "300"},
 }
 
 // ConfigGet implements [command.Server].

@@ -58,7 +58,8 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []se
 	channels, changes := new(pubsub.Channels), new(keyevents.Hub)
 	warnings := warn.New(warn.Options{Publish: channels.Publish, Webhook: cfg.WarnWebhook, Log: log})
 	// The stores are unbounded, because the server bounds the whole process.
-	stores := newStores(&cfg, store.Config{Publish: channels.Publish, Changed: changes.Changed, Warned: warnings.Note})
+	commands := new(server.Commands)
+	stores := newStores(&cfg, commands, store.Config{Publish: channels.Publish, Changed: changes.Changed, Warned: warnings.Note})
 	defer stores.close()
 	changes.Attach(stores.observe)
 	keys := stores.first
@@ -88,7 +89,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []se
 	defer closeUpstream()
 	o := state.serverOptions(cfg, files, log, level)
 	o.KeepProcessors = p.addProcessors != nil && p.addProcessors(p.environ, &cfg)
-	o.Channels, o.KeyEvents, o.Warnings, o.Users = channels, changes, warnings, users
+	o.Commands, o.Channels, o.KeyEvents, o.Warnings, o.Users = commands, channels, changes, warnings, users
 	s := server.New(o)
 	defer reloadCertificates(s, &cfg, p.signals, log)()
 	operators.Attach(s)

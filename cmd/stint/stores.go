@@ -17,14 +17,14 @@ type stores struct {
 }
 
 // newStores makes the stores like one.
-func newStores(cfg *config.Config, like store.Config) (s stores) {
-	like.Replicated, like.Commands = cfg.IsCluster(), server.NewCommands(cfg)
+func newStores(cfg *config.Config, commands *server.Commands, like store.Config) (s stores) {
+	like.Replicated, like.Commands = cfg.IsCluster(), commands.On(cfg, nil)
 	if cfg.Groups < 2 {
 		return stores{first: store.New(like)}
 	}
 	for number := range cfg.Groups + 1 {
 		like.Owns = func(key []byte) bool { return slot.GroupOf(slot.Of(key), cfg.Groups) == number }
-		like.Commands, like.Shards = server.NewCommandsOn(cfg, like.Owns), shardsOfGroup(cfg.Groups)
+		like.Commands, like.Shards = commands.On(cfg, like.Owns), shardsOfGroup(cfg.Groups)
 		s.groups = append(s.groups, store.New(like))
 	}
 	s.first, s.groups = s.groups[0], s.groups[1:]

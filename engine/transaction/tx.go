@@ -72,8 +72,9 @@ func (t *Tx) OwnTime() int64 {
 func (t *Tx) ReadOnly() bool { return t.readOnly }
 
 // Alone reports whether no other node carries out the transaction, or needs its outcome: that of a keyspace that is not
-// replicated, and of one that is only answered if it changes nothing.
-func (t *Tx) Alone() bool { return t.alone }
+// replicated, and of one that is only answered if it changes nothing. It is false once the transaction needs more locks:
+// nobody needs its outcome then, because it begins again.
+func (t *Tx) Alone() bool { return t.alone && !t.shards.stopped }
 
 // Drop has nothing kept of the transaction. Only one that is [Tx.Alone] may be dropped.
 func (t *Tx) Drop() { t.dropped = true }

@@ -49,6 +49,7 @@ type MemoryUse struct {
 	ClientBuffers   int64 // part of Heap: replies not yet read and commands not yet complete
 	Startup         int64 // Used when the server started
 	Peak            int64 // the maximum of Used, which is read ten times a second
+	System          int64 // what the machine or container has
 }
 
 // SlowCommand is a command that took too long.

@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
 	_ "github.com/stintdb/stint/server/command/all" // the table
+	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn/keywait"
 	"github.com/stintdb/stint/server/conn/registry"
@@ -59,7 +60,8 @@ type Env struct {
 	Buffers   *memlimit.Buffers
 
 	Registry  registry.Registry
-	Monitors  monitor.Monitors
+	Monitors  *monitor.Monitors
+	Lookups   *data.Lookups
 	Events    events.Log
 	Channels  *pubsub.Channels
 	KeyEvents *keyevents.Hub  // changes of keys
@@ -81,6 +83,9 @@ type Env struct {
 
 // Start makes the environment ready for sessions.
 func (e *Env) Start() {
+	if e.Monitors == nil {
+		e.Monitors, e.Lookups = new(monitor.Monitors), new(data.Lookups)
+	}
 	e.longWork = fairqueue.New(func(b *engine.Batch) bool { return e.Decider.Decide(b) }, e.Clock.Now)
 	// With as many turns as loops, connections by TLS took 15 % more CPU.
 	e.turns = fairqueue.NewTurns(e.config().LoopCount() + 1)

@@ -19,6 +19,9 @@ func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 	number := r.row.Number
 	if r.row.Flags&command.Decides == 0 {
 		t.Command(number, failed)
+		if r.row.Flags&command.ReadOnly != 0 {
+			s.env.Lookups.NoteLooks(batch.decision.Ops[r.first:r.first+r.count], batch.decision.Results[r.first:r.first+r.count])
+		}
 		if r.row.Flags&command.Admin != 0 && !failed {
 			s.env.noteChange(r, batch, &s.client, s.public.Addr())
 		}

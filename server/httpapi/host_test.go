@@ -74,7 +74,7 @@ func serveBy(t testing.TB, service *Service, change ...func(*config.Config)) *ho
 		t.Fatal(err)
 	}
 	h := &host{TB: t, clock: clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
-	keys := store.New(store.Config{Shards: 16, Commands: server.NewCommands(&cfg)})
+	keys := store.New(store.Config{Shards: 16, Commands: new(server.Commands).On(&cfg, nil)})
 	h.decider = &refusing{Local: &decider.Local{Store: keys, Clock: h.clock.Clock}}
 	h.Server = server.New(server.Options{Config: cfg, Decider: h.decider, Keys: keys, Clock: h.clock.Clock,
 		Log: h.log.Logger(), Version: "0.0.0-test", Services: []gateway.Service{service}})

@@ -27,6 +27,7 @@ var table = []struct {
 	{"Persistence", (*Source).persistence},
 	{"Stats", (*Source).stats},
 	{"Replication", (*Source).replication},
+	{"CPU", (*Source).cpu},
 	{"Cluster", (*Source).cluster},
 	{"Upstream", (*Source).upstream},
 	{"Stint", (*Source).stint},
@@ -78,9 +79,17 @@ func (s *Source) server() []field {
 		{"redis_version", ops.RedisVersion}, {"stint_version", s.Version}, {"stint_commit", cmp.Or(s.Commit, "unknown")}, {"redis_mode", mode},
 		{"os", runtime.GOOS}, {"arch_bits", 64}, {"go_version", runtime.Version()}, {"process_id", os.Getpid()},
 		{"run_id", s.RunID}, {"tcp_port", port}, {"server_time_usec", s.Env.Clock.Now() / 1000},
-		{"uptime_in_seconds", uptime}, {"uptime_in_days", uptime / 86400}, {"config_file", cfg.File},
+		{"uptime_in_seconds", uptime}, {"uptime_in_days", uptime / 86400}, {"hz", housekeepingHz}, {"config_file", cfg.File},
 		{"event_loops", cfg.LoopCount()},
 	}
+}
+
+// housekeepingHz is how often a second the server looks after itself.
+const housekeepingHz = 10
+
+func (s *Source) cpu() []field {
+	system, user := cpuTimes()
+	return []field{{"used_cpu_sys", fmt.Sprintf("%.6f", system.Seconds())}, {"used_cpu_user", fmt.Sprintf("%.6f", user.Seconds())}}
 }
 
 func (s *Source) clients() []field {
@@ -94,13 +103,15 @@ func (s *Source) stats() []field {
 	t := metrics.TotalsOf(s.Env.Stats.Commands())
 	_, received, sent := s.Env.Stats.Recorder.Read()
 	channels, _ := s.Env.Channels.Counts()
+	hits, misses := s.Env.Lookups.SinceReset()
 	_, keys, items, prefixes := s.Env.Tracking.Counts()
 	fields := []field{
 		{"total_connections_received", s.Env.Stats.Connections.SinceReset()}, {"total_commands_processed", t.Commands},
 		{"instantaneous_ops_per_sec", s.Env.Stats.Rate()}, {"rejected_connections", s.Env.Stats.Rejected.SinceReset()},
 		{"client_output_buffer_limit_disconnections", s.Env.Stats.SlowReaders.SinceReset()}, {"expired_keys", s.Env.Stats.Expired.SinceReset()},
 		{"total_net_input_bytes", received}, {"total_net_output_bytes", sent},
-		{"evicted_keys", 0}, {"pubsub_channels", channels}, {"pubsub_patterns", 0}, {"total_error_replies", t.Errors},
+		{"evicted_keys", 0}, {"keyspace_hits", hits}, {"keyspace_misses", misses}, {"pubsub_channels", channels}, {"pubsub_patterns", 0}, {"latest_fork_usec", 0},
+		{"total_error_replies", t.Errors},
 		{"tracking_total_keys", keys}, {"tracking_total_items", items}, {"tracking_total_prefixes", prefixes},
 	}
 	s.Env.Stats.Rejections(func(name string, _, sinceReset int64) { fields = append(fields, field{name, sinceReset}) })

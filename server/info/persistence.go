@@ -2,10 +2,10 @@ package info
 
 func (s *Source) persistence() []field {
 	if s.Env.Cluster != nil {
-		return []field{{"loading", 0}, {"aof_enabled", 1}, {"rdb_last_save_time", s.LastSave()}, {"durability", "raft"}}
+		return []field{{"loading", 0}, {"aof_enabled", 1}, {"rdb_bgsave_in_progress", 0}, {"rdb_last_save_time", s.LastSave()}, {"rdb_last_bgsave_status", "ok"}, {"durability", "raft"}}
 	}
 	if s.Persistence == nil {
-		return []field{{"loading", 0}, {"aof_enabled", 0}, {"durability", "none"}}
+		return []field{{"loading", 0}, {"aof_enabled", 0}, {"rdb_bgsave_in_progress", 0}, {"rdb_last_save_time", s.LastSave()}, {"rdb_last_bgsave_status", "ok"}, {"durability", "none"}}
 	}
 	st := s.Persistence.Status()
 	fields := []field{{"loading", 0}, {"aof_enabled", zeroOrOne(st.Mode != "snapshot")}}

@@ -12,6 +12,7 @@ import (
 // and Go's heap, in which connections have their buffers.
 type budget struct {
 	total   int64      // --max-memory, or the default in its place
+	system  int64      // what the machine or container has
 	machine int64      // the default of total
 	program int64      // resident memory outside of keys and Go's heap
 	others  int64      // the part of it that is in no file, at the start
@@ -40,7 +41,8 @@ const (
 
 // start looks at the process as it is before it serves anybody.
 func (b *budget) start(keyBytes int64) {
-	b.machine = sysmem.Total() / 4 * 3
+	b.system = sysmem.Total()
+	b.machine = b.system / 4 * 3
 	of := readGoMemory()
 	mapped := sysmem.MappedFiles()
 	b.others = min(max(sysmem.RSS()-keyBytes-of.taken, programMin), programMax) - mapped

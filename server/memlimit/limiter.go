@@ -113,7 +113,7 @@ func (m *Limiter) Memory() command.MemoryUse {
 	defer m.mu.Unlock()
 	b := &m.budget
 	b.peak = max(b.peak, use.Used())
-	use.KeysLimit, use.Startup, use.Peak = b.keys, b.startup, b.peak
+	use.KeysLimit, use.Startup, use.Peak, use.System = b.keys, b.startup, b.peak, b.system
 	return use
 }
 

@@ -51,7 +51,7 @@ var regionCount atomic.Int64
 func startImpatient(t *testing.T, home string, timeout time.Duration, fault func(decider.Decider) decider.Decider) *running {
 	t.Helper()
 	cfg := config.Default()
-	r := &running{store: store.New(store.Config{Shards: 4, Commands: server.NewCommands(&cfg)})}
+	r := &running{store: store.New(store.Config{Shards: 4, Commands: new(server.Commands).On(&cfg, nil)})}
 	now := clock.New(0)
 	log := slog.New(slog.DiscardHandler)
 	cfg.Listen, cfg.Admin, cfg.ShutdownTimeout = []string{"127.0.0.1:0"}, "", time.Second

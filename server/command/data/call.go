@@ -19,6 +19,7 @@ type Call struct {
 
 	op       *engine.Op // nil if a script makes the call
 	executor *Executor
+	reads    bool          // the command is read-only
 	script   *scriptCaller // reused by later calls
 	digits   [20]byte      // buffer for a number
 }
@@ -101,11 +102,19 @@ func (c *Call) Fail(err error) { c.Writer.Error(err.Error()) }
 // Get returns the value of a key. If the value is of another kind, Get writes the error and returns ok = false.
 func (c *Call) Get(key []byte, kind engine.Kind) (v engine.Value, found, ok bool) {
 	v, found = c.Tx.Get(key)
+	c.noteLookup(found)
 	if found && v.Kind != kind {
 		c.Fail(command.ErrDataType)
 		return engine.Value{}, found, false
 	}
 	return v, found, true
+}
+
+// noteLookup counts a key of a read-only command that was found, or not.
+func (c *Call) noteLookup(found bool) {
+	if c.reads && c.executor.Lookups != nil {
+		c.executor.Lookups.Note(found)
+	}
 }
 
 // Fits reports whether a value of this many bytes can be stored, and writes the error if not.

@@ -12,4 +12,7 @@ func Code(f func(c *Call)) int {
 }
 
 // run calls the function of a row.
-func run(c *Call, row *command.Row) { functions[row.Data-1](c) }
+func run(c *Call, row *command.Row) {
+	c.reads = row.Flags&command.ReadOnly != 0
+	functions[row.Data-1](c)
+}

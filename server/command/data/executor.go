@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/monitor"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -29,6 +30,10 @@ type Executor struct {
 	// Owns reports whether a script may use a key that its operation does not declare. If it is nil, a script may use
 	// every key.
 	Owns func(key []byte) bool
+	// Monitors are shown what scripts call; nil if nobody watches.
+	Monitors *monitor.Monitors
+	// Lookups counts keys that read-only commands look for; nil if nobody asks.
+	Lookups *Lookups
 
 	programs programs
 	called   atomic.Pointer[command.Row] // of the last script
@@ -86,6 +91,16 @@ type scriptCaller struct {
 	most     time.Duration // how long the script may run; 0 is no limit
 	began    time.Time     // when the interpreter first asked whether the script has expired, some 50 µs after its start
 	expired  bool          // the script ran too long and was ended
+
+	isWatched bool        // MONITOR shows the calls
+	calls     []shownCall // to be shown at the end, because a script that needs more locks begins again
+}
+
+// shownCall is a call that MONITOR shows.
+type shownCall struct {
+	row      *command.Row
+	args     [][]byte
+	database uint8
 }
 
 // ScriptTime is a server's [Executor.ScriptTime], long enough for a machine that is busy with other work.
@@ -123,7 +138,11 @@ func (s *scriptCaller) Call(reply []byte, args [][]byte, known any) (out []byte,
 		}
 	}
 	*c = Call{Tx: s.call.Tx, Args: args, executor: s.call.executor, Writer: resp.Writer{Buf: reply}}
-	switch err := s.check(row, args); {
+	err := s.check(row, args)
+	if err == nil && s.isWatched {
+		s.note(row, args)
+	}
+	switch {
 	case err != nil:
 		c.Fail(err)
 	case row.Data != 0:
@@ -133,6 +152,26 @@ func (s *scriptCaller) Call(reply []byte, args [][]byte, known any) (out []byte,
 	}
 	out, c.Args, c.Writer.Buf = c.Writer.Buf, nil, nil // do not keep buffers alive
 	return out, (s.call.Tx.Work() - before) / workOfStep
+}
+
+// note keeps a call for MONITOR.
+func (s *scriptCaller) note(row *command.Row, args [][]byte) {
+	call := shownCall{row: row, database: s.call.Tx.Database()}
+	for _, arg := range args {
+		call.args = append(call.args, bytes.Clone(arg))
+	}
+	s.calls = append(s.calls, call)
+}
+
+// show shows the calls of a script that has ended.
+func (s *scriptCaller) show() {
+	if s.call.Tx.Alone() {
+		for i := range s.calls {
+			c := &s.calls[i]
+			s.call.executor.Monitors.Show(c.row, c.args, s.call.Tx.Now(), c.database, "lua")
+		}
+	}
+	s.calls = nil
 }
 
 // workOfStep is the work, in units of [engine.Result.Work], that takes as long as a step of a script, about 40 ns.

@@ -139,10 +139,15 @@ func runScript(c *Call, program *script.Program) {
 	if c.Tx.Alone() {
 		caller.most = c.executor.ScriptTime
 	}
+	// In a cluster, MONITOR shows the calls once: of the attempt that the leader makes before it proposes the script.
+	caller.isWatched = c.Tx.Alone() && c.executor.Monitors != nil && c.executor.Monitors.Count() > 0
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
 	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], caller)
 	if caller.expired {
 		c.Tx.Drop()
+	}
+	if caller.isWatched {
+		caller.show()
 	}
 	c.script.call = nil
 }

@@ -34,6 +34,10 @@ var commandRows = []command.Row{{
 			Returns: "an array of keys.", Example: "del alice:1",
 			Cost: command.Report, Flags: command.Harmless,
 			Run: runGetKeys},
+		{Name: "getkeysandflags", Syntax: "command argument [argument ...]", Group: "server", Summary: "The keys in a command, and how it uses them.",
+			Returns: "an array of each key with its flags, as in Redis: RO, RW, OW or RM, and access, update, insert or delete.", Example: "del alice:1",
+			Since: "0.3.0", Cost: command.Report, Flags: command.Harmless,
+			Run: runGetKeysAndFlags},
 	},
 }}
 
@@ -179,23 +183,4 @@ func runCommandList(_ command.Session, w *resp.Writer, args [][]byte) {
 		}
 	}
 	command.WriteTexts(w, names)
-}
-
-func runGetKeys(_ command.Session, w *resp.Writer, args [][]byte) {
-	row, err := command.Find(args[2:])
-	switch {
-	case err != nil && command.LookUp(args[2]) == nil:
-		w.Error(errGetKeysCommand.Error())
-	case err != nil:
-		w.Error(errGetKeysArity.Error())
-	case row.Keys.First == 0 && row.Flags&command.MovableKeys == 0:
-		w.Error(errGetKeysNone.Error())
-	default:
-		keys := row.KeysOf(args[2:])
-		if len(keys) == 0 {
-			w.Error(errGetKeysArguments.Error())
-			return
-		}
-		command.WriteKeys(w, keys)
-	}
 }

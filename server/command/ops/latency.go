@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/stintdb/stint/server/command"
@@ -16,6 +17,9 @@ var latencyRows = []command.Row{{
 		{Name: "history", Syntax: "event", Group: "server", Summary: "The latest occurrences of an event, at most 160.",
 			Returns: "an array with one array of Unix seconds and milliseconds for each.", Example: "command",
 			Cost: command.Report, Flags: command.Admin | command.Dangerous, Run: runLatencyHistory},
+		{Name: "doctor", Group: "server", Summary: "The events that took longer than latency-monitor-threshold, in sentences.",
+			Returns: "text.",
+			Since:   "0.3.0", Cost: command.Report, Flags: command.Admin | command.Dangerous, Run: runLatencyDoctor},
 		{Name: "reset", Syntax: "[event ...]", Group: "server", Summary: "Delete the history of the given events, by default of all.",
 			Returns: "the number of events, an integer.",
 			Cost:    command.Light, Flags: command.Admin | command.Dangerous, Run: func(s command.Session, w *resp.Writer, args [][]byte) {
@@ -37,6 +41,21 @@ func runLatencyLatest(s command.Session, w *resp.Writer, _ [][]byte) {
 		w.Int(e.Latest.Millis)
 		w.Int(e.Longest)
 	}
+}
+
+func runLatencyDoctor(s command.Session, w *resp.Writer, _ [][]byte) {
+	events := s.Server().Observer().LatencyEvents()
+	if len(events) == 0 {
+		w.Verbatim("No event took longer than latency-monitor-threshold. If the threshold is 0, none is recorded: " +
+			"CONFIG SET latency-monitor-threshold sets it in milliseconds.")
+		return
+	}
+	var text strings.Builder
+	for _, e := range events {
+		fmt.Fprintf(&text, "%s: %d ms at the latest occurrence, %d ms at most. LATENCY HISTORY %s lists them.\n", e.Event, e.Latest.Millis, e.Longest, e.Event)
+	}
+	text.WriteString("SLOWLOG GET shows the slowest commands.")
+	w.Verbatim(text.String())
 }
 
 func runLatencyHistory(s command.Session, w *resp.Writer, args [][]byte) {

@@ -1,6 +1,9 @@
 package ops
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
@@ -15,6 +18,9 @@ var memoryRows = []command.Row{{
 		{Name: "stats", Group: "server", Summary: "Memory usage by category.",
 			Returns: "a map of names to bytes, percentages and ratios, with Redis's names where they exist. The dataset is the keys; overhead is everything else.",
 			Cost:    command.Information, Flags: command.Observes, Run: runMemoryStats},
+		{Name: "doctor", Group: "server", Summary: "Advice about memory, in sentences.",
+			Returns: "text.",
+			Since:   "0.3.0", Cost: command.Information, Flags: command.Observes, Run: runMemoryDoctor},
 		{Name: "purge", Group: "server", Summary: "Return unused memory to the operating system.",
 			Returns: "`OK`.",
 			Cost:    command.KeyPass, Flags: command.Admin | command.Dangerous,
@@ -57,6 +63,32 @@ func runMemoryStats(s command.Session, w *resp.Writer, _ [][]byte) {
 		{Name: "dataset.percentage", Value: percentage(m.Keys, used-m.Startup)}, {Name: "peak.percentage", Value: percentage(used, m.Peak)},
 		{Name: "fragmentation", Value: float64(m.Resident) / float64(max(used, 1))},
 	})
+}
+
+// Shares and sizes from which on MEMORY DOCTOR has advice.
+const (
+	fullKeys     = 80      // per cent of the keys' memory
+	fragmented   = 2       // times of the used memory
+	fragmentedBy = 1 << 30 // bytes
+	largeBuffers = 25      // per cent of the used memory
+)
+
+func runMemoryDoctor(s command.Session, w *resp.Writer, _ [][]byte) {
+	m := s.Server().Observer().Memory()
+	var advice []string
+	if share := percentage(m.Keys, m.KeysLimit); share >= fullKeys {
+		advice = append(advice, fmt.Sprintf("Keys take %.0f %% of the memory that they may take: raise --max-memory, or let keys expire earlier.", share))
+	}
+	if m.Resident > fragmented*m.Used() && m.Resident-m.Used() > fragmentedBy {
+		advice = append(advice, "The process has more than twice the memory that it uses: MEMORY PURGE returns the rest to the system.")
+	}
+	if share := percentage(m.ClientBuffers, m.Used()); share >= largeBuffers {
+		advice = append(advice, fmt.Sprintf("Buffers of clients take %.0f %% of the used memory: CLIENT LIST shows which, in qbuf and omem.", share))
+	}
+	if advice == nil {
+		advice = append(advice, "No problem with memory was found.")
+	}
+	w.Verbatim(strings.Join(advice, "\n"))
 }
 
 // runMemoryPurge replies when the memory is released, which takes a while. In a transaction it replies at once.

@@ -10,7 +10,6 @@ var (
 	errManyKeysInScript  = command.DataErrors.Add("ERR a script may look at no more than %d keys: send SCAN outside the script",
 		"`KEYS`, `SCAN` or `DBSIZE` in a script delays all clients while it looks at all keys.")
 	errNoFrequency = command.DataErrors.Add("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.", "")
-	errNoIdleTime  = command.DataErrors.Add("ERR idle time is not tracked: no key is ever evicted", "")
 	errSameKey     = command.DataErrors.Add("ERR source and destination objects are the same", "")
 	errKeysInMulti = command.KeyErrors.Add("ERR KEYS in a transaction looks through at most %d keys, and there are more: use SCAN, or KEYS by itself",
 		"")

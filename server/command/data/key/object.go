@@ -31,11 +31,11 @@ var objectRows = []command.Row{{
 			}
 		}),
 	}, {
-		Name: "idletime", Syntax: "key", Group: "generic", Summary: "Always an error: Stint does not record when a key was last used, because it evicts none.",
-		Returns: "null if the key does not exist.", Example: "counter",
+		Name: "idletime", Syntax: "key", Group: "generic", Summary: "Always 0, as if the key had just been used: Stint evicts no keys, so it does not record when they are used.",
+		Returns: "0; null if the key does not exist.", Example: "counter",
 		Cost: command.ValueCopy, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(func(c *data.Call) {
 			if _, ok := readObject(c); ok {
-				c.Fail(errNoIdleTime)
+				c.Writer.Int(0)
 			}
 		}),
 	}},

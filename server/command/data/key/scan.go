@@ -28,7 +28,7 @@ func runScan(s command.Session, w *resp.Writer, args [][]byte) {
 	}
 	f := command.Finder{Reader: s, Database: s.Client().Database, Pattern: "*", MaxBytes: maxScanBytes, Most: scanCount}
 	err = f.ReadOptions(args[2:], true, func(value []byte) error {
-		count, ok := command.ParseInteger(value)
+		count, ok := command.ParseRedisInt(value)
 		switch {
 		case !ok:
 			return command.ErrNotInteger
