@@ -113,7 +113,7 @@ var within = map[string][]string{
 	"server/command/all":        {"server/command"},
 	"server/command/data":       {"engine", "engine/datatype", "engine/script", "engine/scriptcache", "server/command", "server/monitor", "server/resp"},
 	"server/command/limiter":    {"engine", "engine/grouping", "server/command", "server/resp"},
-	"server/command/ops":        {"engine", "engine/glob", "engine/slot", "server/command", "server/pubsub", "server/resp", "server/tracking", "internal/clusterstatus"},
+	"server/command/ops":        {"engine", "engine/glob", "engine/slot", "server/command", "server/command/data", "server/pubsub", "server/resp", "server/tracking", "internal/clusterstatus"},
 	"engine/reservation":        {"engine", "engine/glob", "engine/layout"},
 	"engine/script/ctext":       {},
 	"engine/script/interpreter": {"engine/script/ctext", "engine/script/syntax", "engine/script/value"},

@@ -129,7 +129,11 @@ func formatLines() map[FormatVersion][]string {
 	})
 	for _, row := range rows {
 		if row.Data != 0 {
-			add(of(engine.Op{Verb: engine.Command, Args: [][]byte{[]byte(row.Name)}}), "command %s",
+			op := engine.Op{Verb: engine.Command, Args: [][]byte{[]byte(row.Name)}}
+			if row.Dialect > 0 && row.Run != nil { // only scripts carry it out in the log
+				op = engine.Op{Verb: engine.Script, Tokens: row.Dialect}
+			}
+			add(of(op), "command %s",
 				strings.TrimSpace(row.Name+" "+row.Syntax))
 		}
 	}

@@ -15,7 +15,8 @@ import (
 const (
 	// Dialect is the version of the language of scripts, with its budget and the commands that scripts call. A change
 	// of what any script does is another version, and an addition to the cluster's formats: replicas run a script alike.
-	Dialect = 1
+	// Scripts of dialect 2 may call commands that those of 0.2.0 may not: see Dialect of a command's row.
+	Dialect = 2
 	// MaxLoaded bounds the scripts that were loaded.
 	MaxLoaded = 10_000
 	// MaxCalled bounds the scripts that are kept because they were called with their body. The oldest one goes first.

@@ -2,8 +2,7 @@ package command
 
 // For the tests of the whole table, which are outside this package because package all imports it.
 const (
-	FirstVersion = firstVersion
-	LongestName  = longestName
+	LongestName = longestName
 )
 
 // GroupCategories are the ACL categories of groups.

@@ -58,6 +58,8 @@ type Row struct {
 	ReadsAll bool                                                           // a data command looks at everything that its key holds
 	Waits    engine.Kind                                                    // a data command waits until a key has a value of this kind
 	Sub      []Row                                                          // containers, such as CLIENT
+	Alias    string                                                         // another name, in lower case, which gets a row of its own
+	Dialect  int64                                                          // the first dialect of scripts that may call the command; 0 for all
 
 	Answers func(args [][]byte, held int) int // the number of elements in a data command's reply, if its arguments say so
 

@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/stintdb/stint/server/resp"
@@ -10,7 +9,14 @@ import (
 
 // Register fills the table, and adds HELP to every container. It is called once, and panics if a row is incomplete.
 func Register(families ...[]Row) {
-	Table = slices.Concat(families...)
+	for _, family := range families {
+		for i := range family {
+			Table = append(Table, family[i])
+			if family[i].Alias != "" {
+				Table = append(Table, aliasRow(&family[i]))
+			}
+		}
+	}
 	for i := range Table {
 		row := &Table[i]
 		row.complete("")
@@ -24,11 +30,11 @@ func Register(families ...[]Row) {
 	}
 }
 
-// firstVersion is the first version of Stint.
-const firstVersion = "0.2.0"
+// FirstVersion is the first version of Stint.
+const FirstVersion = "0.2.0"
 
 func (r *Row) complete(container string) {
-	r.FullName, r.Since = r.Name, cmp.Or(r.Since, firstVersion)
+	r.FullName, r.Since = r.Name, cmp.Or(r.Since, FirstVersion)
 	fixed := 1
 	if container != "" {
 		r.FullName, fixed = container+"|"+r.Name, 2
@@ -43,6 +49,14 @@ func (r *Row) complete(container string) {
 	r.mustHaveCategory()
 	r.mustHaveCost()
 	r.mustHaveAccess()
+}
+
+// aliasRow is the row of a command's other name, which came later: older nodes of a cluster do not know it in scripts.
+func aliasRow(of *Row) Row {
+	alias := *of
+	alias.Name, alias.Summary, alias.Since, alias.Alias = of.Alias, "Same as "+of.Title()+".", "0.3.0", ""
+	alias.Dialect = 2
+	return alias
 }
 
 // helpRow is the row of a container's HELP.

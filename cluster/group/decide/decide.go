@@ -282,6 +282,8 @@ func awaitVersion(r *request) outcome {
 		if status = engine.NoLeader; !r.retried {
 			return r.waitForVersion()
 		}
+	} else if useFirstDialect(b.Ops); !r.IsTooNew(b.Ops) {
+		return passed
 	}
 	known := make([]uint32, 0, len(b.Ops))
 	for i := range b.Ops {
@@ -295,6 +297,16 @@ func awaitVersion(r *request) outcome {
 		return answered
 	}
 	return passed
+}
+
+// useFirstDialect makes scripts run as older members run them: without the commands that only newer ones let scripts
+// call.
+func useFirstDialect(ops []engine.Op) {
+	for i := range ops {
+		if ops[i].Verb == engine.Script {
+			ops[i].Tokens = 1
+		}
+	}
 }
 
 // refuseTooNew rejects a call with operations that are newer than the cluster's format version. Nodes forward none that

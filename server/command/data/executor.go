@@ -42,7 +42,7 @@ type Executor struct {
 
 // Run implements [transaction.Commands].
 func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
-	if op.Verb == engine.Script && op.Tokens != scriptcache.Dialect {
+	if op.Verb == engine.Script && (op.Tokens < 1 || op.Tokens > scriptcache.Dialect) {
 		res.Status = engine.Unreadable
 		return
 	}
@@ -180,9 +180,9 @@ const workOfStep = 4
 // check returns an error if a script may not call a command.
 func (s *scriptCaller) check(row *command.Row, args [][]byte) error {
 	switch {
-	case row == nil:
+	case row == nil, row.Dialect > s.call.op.Tokens && row.Since != command.FirstVersion:
 		return errUnknownInScript
-	case !row.InScripts():
+	case !row.InScripts(), row.Dialect > s.call.op.Tokens:
 		return errNotInScript
 	case !row.Accepts(len(args)):
 		return errArityInScript

@@ -25,6 +25,18 @@ func TestUnknownDialectIsRefused(t *testing.T) {
 			t.Errorf("dialect %d is answered with status %d, %q", dialect, results[0].Status, results[0].Reply)
 		}
 	}
+	ping := command.Request{Args: [][]byte{[]byte("EVAL"), []byte("return redis.pcall('PING')"), []byte("0")}}
+	if err := data.ParseScript(&ping); err != nil {
+		t.Fatal(err)
+	}
+	for dialect, want := range []string{1: "-ERR This Redis command is not allowed from script\r\n", 2: "+PONG\r\n"} {
+		if ping.Ops[0].Tokens = int64(dialect); dialect == 0 {
+			continue
+		}
+		if kept.Apply(1, ping.Ops, results); string(results[0].Reply) != want {
+			t.Errorf("PING in dialect %d: %q", dialect, results[0].Reply)
+		}
+	}
 	r.Ops[0].Tokens = scriptcache.Dialect
 	if kept.Apply(1, r.Ops, results); results[0].Status != engine.OK || kept.Len() != 1 {
 		t.Errorf("this version's dialect is answered with status %d, %q", results[0].Status, results[0].Reply)

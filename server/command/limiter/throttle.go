@@ -10,7 +10,7 @@ import (
 )
 
 var throttleRows = []command.Row{{
-	Name: "cl.throttle", Syntax: "key max_burst count period [quantity]", Group: "limiter",
+	Name: "cl.throttle", Alias: "rl.throttle", Syntax: "key max_burst count period [quantity]", Group: "limiter",
 	Summary: "Request tokens from a GCRA limiter of max_burst+1 tokens, refilled at count per period seconds, as redis-cell does.",
 	Returns: "five integers: limited (0 allowed, 1 limited), limit (max_burst + 1), remaining, retry_after in seconds (-1 if allowed, or if the quantity exceeds the limit), reset_after in seconds. See [migrate/redis-cell.md](migrate/redis-cell.md).",
 	Example: "alice:1 4 1 60",
@@ -20,7 +20,7 @@ var throttleRows = []command.Row{{
 func parseThrottle(r *command.Request) error {
 	a := r.Args
 	if len(a) > 6 {
-		return command.WrongArity(command.LookUp([]byte("cl.throttle")))
+		return command.WrongArity(command.LookUp(a[0]))
 	}
 	r.Ops = append(r.Ops, engine.Op{})
 	op := &r.Ops[len(r.Ops)-1]

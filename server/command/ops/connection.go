@@ -5,17 +5,19 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
 )
 
 var connectionRows = []command.Row{{
 	Name: "ping", Syntax: "[message]", Group: "connection", Summary: "Reply PONG, or the message.",
 	Returns: "`PONG`, or the message; on a connection in RESP2 that is subscribed to channels, an array of `pong` and the message.",
-	Cost:    command.Light, Flags: command.Fast | command.Connection, Run: runPing,
+	Cost:    command.Light, Flags: command.Fast | command.Connection, Run: runPing, Data: data.Code(pingInScript), Dialect: 2,
 }, {
 	Name: "echo", Syntax: "message", Group: "connection", Summary: "Reply with the message.",
 	Returns: "the message.", Example: "x",
 	Cost: command.Light, Flags: command.Fast | command.Connection, Run: func(_ command.Session, w *resp.Writer, args [][]byte) { w.Bulk(args[1]) },
+	Data: data.Code(func(c *data.Call) { c.Writer.Bulk(c.Args[1]) }), Dialect: 2,
 }, {
 	Name: "hello", Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Group: "connection",
 	Summary: "Choose RESP2 or RESP3, and describe the server.",
@@ -61,6 +63,12 @@ func runPing(s command.Session, w *resp.Writer, args [][]byte) {
 		w.Bulk(append(args, nil)[1])
 		return
 	}
+	writePong(w, args)
+}
+
+func pingInScript(c *data.Call) { writePong(&c.Writer, c.Args) }
+
+func writePong(w *resp.Writer, args [][]byte) {
 	switch len(args) {
 	case 1:
 		w.Status("PONG")

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -25,16 +26,17 @@ var pubSubRows = []command.Row{{
 	Name: "pubsub", Group: "pubsub", Summary: "Inspect channels and subscriptions of connections to this node.",
 	Sub: []command.Row{{
 		Name: "channels", Syntax: "[pattern]", Group: "pubsub", Summary: "The channels that have subscribers.",
-		Returns: "an array of channels.", Example: "*",
-		Cost: command.ConnectionPass, Flags: command.PubSub, Run: runPubSubChannels,
+		Returns: "an array of channels; in a script none, because every node runs the script.", Example: "*",
+		Cost: command.ConnectionPass, Flags: command.PubSub, Run: runPubSubChannels, Data: data.Code(func(c *data.Call) { c.Writer.Array(0) }), Dialect: 2,
 	}, {
 		Name: "numsub", Syntax: "[channel ...]", Group: "pubsub", Summary: "The numbers of subscribers of channels.",
-		Returns: "an array of each channel, followed by the number.", Example: "news",
-		Cost: command.Report, Flags: command.PubSub, Run: runPubSubNumbers,
+		Returns: "an array of each channel, followed by the number; in a script by 0, because every node runs the script.", Example: "news",
+		Cost: command.Report, Flags: command.PubSub, Run: runPubSubNumbers, Data: data.Code(numbersInScript), Dialect: 2,
 	}, {
 		Name: "numpat", Group: "pubsub", Summary: "The number of subscriptions to patterns: there are none.",
 		Returns: "0.",
 		Cost:    command.Light, Flags: command.PubSub, Run: func(_ command.Session, w *resp.Writer, _ [][]byte) { w.Int(0) },
+		Data: data.Code(func(c *data.Call) { c.Writer.Int(0) }), Dialect: 2,
 	}},
 }}
 
@@ -114,6 +116,15 @@ func runPubSubChannels(s command.Session, w *resp.Writer, args [][]byte) {
 		return
 	}
 	command.WriteKeys(w, matching)
+}
+
+// numbersInScript knows no subscribers: each node has others, and all must come to the same result.
+func numbersInScript(c *data.Call) {
+	c.Writer.Array(2 * len(c.Args[2:]))
+	for _, channel := range c.Args[2:] {
+		c.Writer.Bulk(channel)
+		c.Writer.Int(0)
+	}
 }
 
 func runPubSubNumbers(s command.Session, w *resp.Writer, args [][]byte) {
