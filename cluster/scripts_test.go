@@ -33,22 +33,24 @@ func operation(words ...string) engine.Op {
 	return r.Ops[0].Clone()
 }
 
-// laterDialect carries out scripts of a dialect 2 like scripts of dialect 1.
+// laterDialect carries out scripts of a dialect 3 like scripts of the newest dialect.
 type laterDialect struct{ data.Executor }
 
 func (l *laterDialect) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
-	if op.Verb == engine.Script && op.Tokens == 2 {
+	if op.Verb == engine.Script && op.Tokens == laterNumber {
 		known := *op
 		known.Tokens, op = scriptcache.Dialect, &known
 	}
 	l.Executor.Run(tx, op, res)
 }
 
+const laterNumber = scriptcache.Dialect + 1
+
 var laterVersion = fsm.NewFormats(fsm.Additions).Newest + 1
 
-var dialectIsNew = append([]fsm.Addition{{Version: laterVersion, Name: "dialect 2 of scripts",
+var dialectIsNew = append([]fsm.Addition{{Version: laterVersion, Name: "dialect 3 of scripts",
 	IsUsed: func(op *engine.Op) bool {
-		return op.Verb == engine.Script && op.Tokens == 2
+		return op.Verb == engine.Script && op.Tokens == laterNumber
 	}}}, fsm.Additions...)
 
 // A script of a newer dialect is refused until all members know the dialect. Scripts of the older one run all the time.
@@ -61,7 +63,7 @@ func TestNewerDialectWaitsForAllMembers(t *testing.T) {
 		defer s.stop()
 		newer := operation("EVAL", "return redis.call('INCR', KEYS[1])", "1", "k")
 		older := newer.Clone()
-		newer.Tokens = 2
+		newer.Tokens = laterNumber
 		counted := 0
 		for round, want := range []engine.Status{engine.TooNew, engine.OK} {
 			for _, name := range s.names {
@@ -78,7 +80,7 @@ func TestNewerDialectWaitsForAllMembers(t *testing.T) {
 			}
 			if round == 0 {
 				if err := s.nodes["a"].Group().TooNew([]engine.Op{newer}); !strings.Contains(err.Error(),
-					fmt.Sprintf("dialect 2 of scripts needs format version %d, and the member 'c' knows version %d", laterVersion,
+					fmt.Sprintf("dialect 3 of scripts needs format version %d, and the member 'c' knows version %d", laterVersion,
 						laterVersion-1)) {
 					t.Error(err)
 				}

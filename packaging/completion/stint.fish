@@ -76,7 +76,7 @@ complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-heartbeat -
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-disk-timeout -d 'DURATION'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-log -r -d 'Storage of the Raft log in --dir: stint, or'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-log-size -r -d 'A Raft log larger than this is truncated after a'
-complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-ahead -r -d 'For keys that clients often ask this node for,'
+complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-ahead -r -d 'A node sets aside tokens of busy keys, enough'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-import -r -d 'Start a new cluster with the state of a'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-secret -r -d 'Nodes use TLS and accept only nodes that have'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-tls-cert -r -d 'This node\'s certificate for the other nodes, in'

@@ -21,6 +21,7 @@ import (
 	"github.com/stintdb/stint/cluster/group/loans"
 	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/scriptcache"
 )
 
 // Decider decides batches: those of this node's clients, operations on its loans, and on the leader the calls of other
@@ -282,7 +283,7 @@ func awaitVersion(r *request) outcome {
 		if status = engine.NoLeader; !r.retried {
 			return r.waitForVersion()
 		}
-	} else if useFirstDialect(b.Ops); !r.IsTooNew(b.Ops) {
+	} else if useFirstDialect(b.Ops, r.IsTooNew); !r.IsTooNew(b.Ops) {
 		return passed
 	}
 	known := make([]uint32, 0, len(b.Ops))
@@ -299,12 +300,12 @@ func awaitVersion(r *request) outcome {
 	return passed
 }
 
-// useFirstDialect makes scripts run as older members run them: without the commands that only newer ones let scripts
-// call.
-func useFirstDialect(ops []engine.Op) {
+// useFirstDialect makes scripts that are newer than the cluster's version run as older members run them: without the
+// commands that only newer members let scripts call. A dialect that this node does not know stays.
+func useFirstDialect(ops []engine.Op, isTooNew func([]engine.Op) bool) {
 	for i := range ops {
-		if ops[i].Verb == engine.Script {
-			ops[i].Tokens = 1
+		if op := &ops[i]; op.Verb == engine.Script && op.Tokens <= scriptcache.Dialect && isTooNew(ops[i:i+1]) {
+			op.Tokens = 1
 		}
 	}
 }

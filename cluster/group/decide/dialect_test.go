@@ -15,7 +15,12 @@ func TestScriptsForOlderMembers(t *testing.T) {
 	if a := known.NewestIn(ops); a.Version != 3 {
 		t.Fatalf("the newest dialect is %+v", a)
 	}
-	if useFirstDialect(ops); known.NewestIn(ops).Version != 2 || ops[1].Tokens != 5 {
+	later := []engine.Op{{Verb: engine.Script, Tokens: scriptcache.Dialect + 1}}
+	isTooNew := func(ops []engine.Op) bool { return known.NewestIn(ops).Version > 2 }
+	if useFirstDialect(ops, isTooNew); isTooNew(ops) || ops[1].Tokens != 5 {
 		t.Errorf("after it %+v", ops)
+	}
+	if useFirstDialect(later, isTooNew); later[0].Tokens != scriptcache.Dialect+1 {
+		t.Error("a dialect that this node does not know is carried out as the first one")
 	}
 }
