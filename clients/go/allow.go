@@ -12,10 +12,10 @@ import (
 
 // Allow asks whether one more may happen under the key, and takes a token if so.
 //
-// The Result is always a decision: Stint's or, when Stint cannot decide, what the limiter's policy says. err is a
+// The Result is always a decision: Stint's or, when Stint cannot decide, the fallback's. err is a
 // mistake to fix. It comes with a denial under every policy: ctx is over, an argument is not valid, or the server
 // refuses this request (ERR, WRONGTYPE, NOPERM, …). Otherwise a client that can provoke an error would escape its
-// limit. Only [ErrUnauthenticated] and [ErrClosed] come with the policy's answer, because no request can cause them.
+// limit. Only [ErrUnauthenticated] and [ErrClosed] come with the fallback's decision, because no request can cause them.
 //
 // A key of more than 200 bytes is shortened for the server: to its first 136 bytes, ":sha256:", and the SHA-256 of the
 // whole key in hexadecimal digits. No two keys have the same short form.
@@ -128,7 +128,7 @@ func (l Limit) command(key serverKey, n int64, options []any) ([]any, error) {
 	return append(arguments, options...), nil
 }
 
-// fallBack returns the policy's answer in place of Stint's. The state is the first limit's.
+// fallBack returns the fallback's decision. The state is the first limit's.
 func (l *Limiter) fallBack(ctx context.Context, limits []Keyed, n int64, option any, got Result, err error) Result {
 	if err != nil {
 		got.Cause = err

@@ -105,7 +105,7 @@ func TestCluster(t *testing.T) {
 			if n, most := granted.Load(), 2*(tokens+1+int64(tokens*time.Since(begun)/(24*time.Hour))); n > most {
 				t.Errorf("%d granted of %d", n, most)
 			}
-			t.Logf("%d granted, %d answered by the policy", granted.Load(), uncertain.Load())
+			t.Logf("%d granted, %d decided by the fallback", granted.Load(), uncertain.Load())
 		})
 	}
 }

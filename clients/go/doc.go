@@ -23,8 +23,8 @@
 // # Each command is sent once
 //
 // A command whose reply is lost may have been carried out. It is not sent again, because that could take the tokens
-// twice; the policy answers, and tokens that the server took count as spent. This also holds for a go-redis client that
-// is configured to retry. It errs on the safe side: the server never lets through more than the limit.
+// twice; the fallback decides, and tokens that the server took count as spent. This also holds for a go-redis client
+// that is configured to retry. It errs on the safe side: the server never lets through more than the limit.
 //
 // A request with an ID is an exception: see [Request].ID. The server carries it out once, so it is sent again, within
 // the timeout, when its reply is lost or the cluster loses its leader. [Limiter.Settle] and [Limiter.Cancel] are too.

@@ -10,8 +10,8 @@ import (
 )
 
 // Errors of the first group are the [Result].Cause of an answer that the [Policy] gave, and errors.Is finds
-// ErrUnavailable in each of them. Those of the second group are returned as err, with the policy's answer; those of the
-// third are returned as err, with a denial.
+// ErrUnavailable in each of them. Those of the second group are returned as err, with the fallback's decision; those of
+// the third are returned as err, with a denial.
 var (
 	// ErrUnavailable: Stint did not decide. Connections that fail, and replies such as CLUSTERDOWN, LOADING, MISCONF
 	// and OOM, have no error that is more specific.
@@ -131,7 +131,7 @@ func classify(err error) (told error, silent bool) {
 	return fmt.Errorf("stint: %w", err), false
 }
 
-// undecided reports that the error concerns Stint or the connection and not the request: the policy answers.
+// undecided reports that the error concerns Stint or the connection and not the request: the fallback decides.
 func undecided(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrClosed)
 }

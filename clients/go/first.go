@@ -54,7 +54,7 @@ func warnLate(id string) {
 func warnOnce(err error) {
 	if errors.Is(err, ErrUnavailable) {
 		warning.Do(func() {
-			slog.Warn("Stint did not decide a request, and the policy answered. Later ones are not logged one by one", "cause", err)
+			slog.Warn("Stint did not decide a request, so the fallback did. Later ones are not logged one by one", "cause", err)
 		})
 	}
 }

@@ -12,7 +12,7 @@ import (
 	stint "github.com/stintdb/stint/clients/go"
 )
 
-// TestLongKeys: a key or an id of any length is limited, each on its own, though the policy lets everything through
+// TestLongKeys: a key or an id of any length is limited, each on its own, though the fallback lets everything through
 // without a decision.
 func TestLongKeys(t *testing.T) {
 	l := connect(t, stint.WhenDown(stint.FailOpen()))

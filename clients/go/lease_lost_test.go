@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestLeasesWithoutServer: tokens in memory can be spent, and then the policy decides.
+// TestLeasesWithoutServer: tokens in memory can be spent, and then the fallback decides.
 func TestLeasesWithoutServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := PerDay(1_000_000)

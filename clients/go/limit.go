@@ -179,7 +179,7 @@ func (l Limit) FillTime() time.Duration {
 // MoreAfter is the time from an answer under this limit until there are more tokens to take: the next token of a
 // bucket, the first one after a debt, the next place in a queue, the next window; 0 when all tokens are there. After a
 // denial it is never later than RetryAfter. It is not known, and ok is false, for sliding windows and logs, members of
-// a fair share and adaptive limits unless they denied the request, and when the limiter's policy answered.
+// a fair share and adaptive limits unless they denied the request, and when the limiter's fallback decided.
 func (l Limit) MoreAfter(r Result) (after time.Duration, ok bool) {
 	denied := !r.Allowed && r.RetryAfter != Never
 	switch {

@@ -47,8 +47,8 @@ type settings struct {
 // An Option changes how a limiter behaves.
 type Option func(*settings)
 
-// Timeout is the longest time that a call waits for Stint before the policy answers, in place of 20 ms. For the first
-// calls see [ConnectTimeout]; later ones include the time to connect again. It panics unless d is above 0.
+// Timeout is the longest time that a call waits for Stint before the fallback decides. The default is 20 ms. For the
+// first calls see [ConnectTimeout]; later ones include the time to connect again. It panics unless d is above 0.
 //
 // The timeouts of a client given to [New] concern its connections and may be longer: an attempt to connect may go on
 // after its callers have left.
@@ -59,9 +59,9 @@ func Timeout(d time.Duration) Option {
 	return func(s *settings) { s.timeout = d }
 }
 
-// ConnectTimeout is the longest time that the first calls wait for the connection and its first reply, in place of 1 s,
-// or [Timeout] if that is longer. Once a call was answered or has failed, Timeout holds for all. [Limiter.With] ignores
-// it. It panics unless d is above 0.
+// ConnectTimeout is the longest time that the first calls wait for the connection and its first reply. The default is
+// 1 s, or [Timeout] if that is longer. Once a call was answered or has failed, Timeout holds for all. [Limiter.With]
+// ignores it. It panics unless d is above 0.
 func ConnectTimeout(d time.Duration) Option {
 	if d <= 0 {
 		panic("stint.ConnectTimeout: must be above 0, got " + d.String())

@@ -21,7 +21,7 @@ type sharedOutages struct {
 	Outages   map[string]string
 }
 
-// TestSharedOutages: every call is answered by the policy, the first few after they asked in vain and the others
+// TestSharedOutages: every call is decided by the fallback, the first few after they asked in vain and the others
 // without asking; and when the server is back, it answers.
 func TestSharedOutages(t *testing.T) {
 	text, err := os.ReadFile("../vectors/outages.json")

@@ -2,7 +2,7 @@ package stint
 
 import "fmt"
 
-// A Policy decides in place of Stint while it does not answer.
+// A Policy decides instead of Stint while Stint does not answer.
 type Policy struct {
 	kind  policyKind
 	share float64

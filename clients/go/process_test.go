@@ -34,7 +34,7 @@ func printFirstCalls(address string) error {
 }
 
 // TestFirstCallsOfAProcess: the server decides the first call of a new process, because connecting does not use up its
-// deadline, and the first call that the policy answers is reported once. On a busy machine the server may decide later
+// deadline, and the first call that the fallback decides is reported once. On a busy machine the server may decide later
 // calls too: a reply can arrive before the process notices that the deadline has passed.
 func TestFirstCallsOfAProcess(t *testing.T) {
 	for server, first := range map[string]string{address: "server\n", "127.0.0.1:1": "fallback\nfallback\nfallback\n"} {

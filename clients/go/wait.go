@@ -21,7 +21,7 @@ type Reservation struct {
 // after [Reservation.Delay], and later requests are served after it. If the refill takes longer, the reservation is not
 // Allowed and nothing was taken. Reserve is for token buckets, adaptive ones too, and queues. A queue does not know
 // maxWait: a place with a longer wait is taken and refunded at once. Tokens granted by a reply that comes after ctx is
-// over, or after the policy has denied, are given back in the background. See [Limiter.Allow] about err.
+// over, or after the fallback has denied, are given back in the background. See [Limiter.Allow] about err.
 func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64, maxWait time.Duration) (*Reservation, error) {
 	var options []any
 	switch limit.algorithm {
@@ -96,7 +96,7 @@ func (l *Limiter) Wait(ctx context.Context, key string, limit Limit) error {
 // while it waits, it returns ctx.Err() and gives the tokens back; see [Reservation.Cancel]. It returns ErrDenied when
 // waiting does not help: the limit can never grant n tokens, or the queue is full.
 //
-// While Stint does not answer, the policy decides: with FailOpen WaitN returns nil at once, with LocalShare it waits
+// While Stint does not answer, the fallback decides: with FailOpen WaitN returns nil at once, with LocalShare it waits
 // for the local share, and with FailClosed it returns ErrDenied with the cause.
 func (l *Limiter) WaitN(ctx context.Context, key string, limit Limit, n int64) error {
 	for {

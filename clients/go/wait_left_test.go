@@ -50,7 +50,7 @@ func TestPlaceIsGivenBackAfterTheCallerLeft(t *testing.T) {
 			refunded bool
 		}{
 			{"the context ends", func(cancel func()) { cancel() }, FailOpen(), granted, context.Canceled, true},
-			{"the policy denies", nil, FailClosed(), granted, nil, true},
+			{"the fallback denies", nil, FailClosed(), granted, nil, true},
 			{"the policy allows", nil, FailOpen(), granted, nil, false},
 			{"and it was denied", func(cancel func()) { cancel() }, FailOpen(), denied, context.Canceled, false},
 		} {

@@ -78,7 +78,7 @@ func TestWaitForWindow(t *testing.T) {
 	}
 }
 
-// TestWaitWithoutStint: the policy decides.
+// TestWaitWithoutStint: the fallback decides.
 func TestWaitWithoutStint(t *testing.T) {
 	nowhere := servertest.Reserved(t)
 	for policy, want := range map[stint.Policy]error{stint.FailOpen(): nil, stint.FailClosed(): stint.ErrDenied, stint.LocalShare(1): nil} {

@@ -150,11 +150,11 @@ async def settled(proxy: Proxy) -> None:
 
 
 async def without_stint(proxy: Proxy) -> None:
-    """The limiter's policy decides while Stint does not answer."""
+    """The limiter's fallback decides while Stint does not answer."""
     assert (await proxy.one("open-without-stint")).status_code == 200
     refused = await proxy.one("closed-without-stint")
     assert refused.status_code == 503 and refused.headers["retry-after"] == "1", refused.text
-    print("without Stint: the policy decides")
+    print("without Stint: the fallback decides")
 
 
 async def page() -> None:

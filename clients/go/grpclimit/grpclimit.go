@@ -4,7 +4,7 @@
 //	server := grpc.NewServer(grpc.ChainUnaryInterceptor(limits.Unary()), grpc.ChainStreamInterceptor(limits.Stream()))
 //
 // A denied call fails with RESOURCE_EXHAUSTED and the details RetryInfo and QuotaFailure of Google's error model. While
-// Stint does not answer and the limiter's policy is to deny, it fails with UNAVAILABLE, because the client made no
+// Stint does not answer and the limiter's fallback is to deny, it fails with UNAVAILABLE, because the client made no
 // mistake.
 package grpclimit
 

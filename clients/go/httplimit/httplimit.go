@@ -8,7 +8,7 @@
 // time until there is more quota, at most the time of Retry-After. It is left out where it is not known: for sliding
 // windows and policies that allowed the request. X-RateLimit-Reset is the time until the limit is full again. Neither
 // is there if the limit can never grant the request. A denied request is answered with 429, Retry-After, and a body of
-// application/problem+json. While Stint does not answer and the limiter's policy is to deny, the status is 503, because
+// application/problem+json. While Stint does not answer and the limiter's fallback is to deny, the status is 503, because
 // the client made no mistake.
 //
 // [Middleware.Handler] fits net/http and routers that take such middleware, such as chi; for echo, wrap it in

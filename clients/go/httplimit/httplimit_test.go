@@ -188,7 +188,7 @@ func TestPolicyOfTheServer(t *testing.T) {
 	}
 }
 
-// TestWithoutStint: 503 and not 429 if the policy denies, and no invented fields.
+// TestWithoutStint: 503 and not 429 if the fallback denies, and no invented fields.
 func TestWithoutStint(t *testing.T) {
 	nowhere := servertest.Reserved(t)
 	for policy, want := range map[stint.Policy]int{stint.FailOpen(): 200, stint.FailClosed(): 503} {

@@ -15,7 +15,7 @@ const (
 )
 
 // Status is the status of the response to a denied request: 429 if a limit was reached, and 503 if Stint did not answer
-// and the limiter's policy is to deny.
+// and the limiter's fallback is to deny.
 func Status(denied stint.Result) int {
 	if denied.Source == stint.Fallback {
 		return http.StatusServiceUnavailable

@@ -152,7 +152,7 @@ function mayPass(error: unknown): boolean {
     return error instanceof UnavailableError && error.reason !== "circuit-open" && error.reason !== "overloaded" && !/^(OOM|LIMITED) /.test(error.message);
 }
 
-/** Whether an error concerns Stint or the connection and not the request: the policy answers. */
+/** Whether an error concerns Stint or the connection and not the request: the fallback decides. */
 export function isUndecided(error: unknown): error is StintError {
     return error instanceof UnavailableError || error instanceof UnauthenticatedError;
 }

@@ -23,7 +23,7 @@ export class UnavailableError extends StintError {
     }
 }
 
-/** The server takes no requests from this connection: NOAUTH, WRONGPASS, DENIED. The policy answers, and `cause` has this error. */
+/** The server takes no requests from this connection: NOAUTH, WRONGPASS, DENIED. The fallback decides, and `cause` has this error. */
 export class UnauthenticatedError extends StintError {}
 
 /** An argument that cannot be sent. It is thrown before anything is sent. */

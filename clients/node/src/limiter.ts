@@ -228,7 +228,7 @@ export class Limiter implements AsyncDisposable {
 
     #giveUp(limit: Limit, denied: Result, left: number): void {
         if (denied.source === "fallback") {
-            throw new DeniedError("Stint does not answer, and the policy denies", { cause: denied.cause });
+            throw new DeniedError("Stint does not answer, and the fallback denies", { cause: denied.cause });
         }
         if (denied.retryAfter === never) {
             throw new DeniedError(`more tokens than ${limit.row.command} can ever grant with a capacity of ${limit.capacity}`);
@@ -280,14 +280,14 @@ export class Limiter implements AsyncDisposable {
         }
     }
 
-    /** Tells an operator that the policy answers: the first time in this process, and again and again if the login is the cause. */
+    /** Tells an operator that the fallback decides: the first time in this process, and again and again if the login is the cause. */
     #tell(error: StintError): void {
         const now = this.time.now();
         if (!(error instanceof UnauthenticatedError)) {
             warnOnce(error);
         } else if (now - this.#told >= tellEvery) {
             this.#told = now;
-            (this.#options.onRefusedLogin ?? ((refused) => { console.error(`Stint refuses the login, and the policy answers: ${refused.message}`); }))(error);
+            (this.#options.onRefusedLogin ?? ((refused) => { console.error(`Stint refuses the login, so the fallback decides: ${refused.message}`); }))(error);
         }
     }
 }
@@ -298,7 +298,7 @@ let warned = false;
 function warnOnce(cause: StintError): void {
     if (!warned) {
         warned = true;
-        console.error(`Stint did not decide a request, and the policy answered: ${cause.message}. Later ones are not reported one by one`);
+        console.error(`Stint did not decide a request, so the fallback did: ${cause.message}. Later ones are not logged one by one`);
     }
 }
 
@@ -311,11 +311,11 @@ export function forgetLate(): void { warnedLate = false; }
 function warnLate(id: string): void {
     if (!warnedLate) {
         warnedLate = true;
-        console.error(`Stint does not know the request ${JSON.stringify(id)} that was settled, and its true cost was not charged: the time to remember it is over, or nothing was taken under its id. Later ones are not reported one by one`);
+        console.error(`Stint does not know the request ${JSON.stringify(id)} that was settled, and its true cost was not charged: the time to remember it is over, or nothing was taken under its id. Later ones are not logged one by one`);
     }
 }
 
-/** Tells an operator that the policy answers from now on, or no longer. */
+/** Tells an operator that the fallback decides from now on, or no longer. */
 function warn(open: boolean, cause?: StintError): void {
     process.emitWarning(open ? `Stint does not answer, so the policy does: ${cause?.message}` : "Stint answers again", "StintWarning");
 }

@@ -15,7 +15,7 @@ export interface Result {
     granted: number;
     /** The largest number that can be granted at once. */
     limit: number;
-    /** Whole tokens left, 0 when the policy answered. After force it may be below zero. */
+    /** Whole tokens left, 0 when the fallback decided. After force it may be below zero. */
     remaining: number;
     /** After a denial, the time until the same request would be allowed if nobody else takes tokens, or {@link never}. */
     retryAfter: number;
@@ -41,7 +41,7 @@ export interface MultiResult {
     binding: number;
     retryAfter: number;
     wait: number;
-    /** The state of each limit in the order given; empty when the policy answered. */
+    /** The state of each limit in the order given; empty when the fallback decided. */
     limits: LimitState[];
     source: Source;
     cause?: StintError;

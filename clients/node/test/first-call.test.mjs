@@ -78,5 +78,5 @@ test("the first call of a process", async (t) => {
 test("the first fallback of a process", () => {
     const { sources, stderr } = callsOf(nowhere, 3);
     assert.deepEqual(sources, Array(3).fill("fallback"));
-    assert.equal(stderr.match(/Stint did not decide a request, and the policy answered: .*ECONNREFUSED/g)?.length, 1, stderr);
+    assert.equal(stderr.match(/Stint did not decide a request, so the fallback did: .*ECONNREFUSED/g)?.length, 1, stderr);
 });

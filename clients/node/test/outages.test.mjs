@@ -81,7 +81,7 @@ async function answered(limiter) {
 }
 
 /**
- * Makes calls one after the other: all are answered by the policy, the first few after they asked in vain. Once the breaker is open, none asks,
+ * Makes calls one after the other: all are decided by the fallback, the first few after they asked in vain. Once the breaker is open, none asks,
  * unless it may close. The value has the milliseconds of each, and the number of those that asked.
  */
 async function callsInOutage(limiter, mayClose) {

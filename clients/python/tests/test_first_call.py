@@ -91,4 +91,4 @@ def test_first_call_of_a_process(server: Server) -> None:
 def test_first_fallback_of_a_process() -> None:
     sources, errors = calls_of(NOWHERE, 3)
     assert sources == ["fallback"] * 3
-    assert errors.count("Stint did not decide a request, and the policy answered: ") == 1, errors
+    assert errors.count("Stint did not decide a request, so the fallback did: ") == 1, errors

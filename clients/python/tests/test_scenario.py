@@ -132,7 +132,7 @@ class Driver:
 
 
 def calls_in_outage(driver: Driver, may_close: bool) -> tuple[list[float], int]:
-    """Make calls, which the policy answers. Once the breaker is open none asks, unless it may close.
+    """Make calls, which the fallback decides. Once the breaker is open none asks, unless it may close.
 
     Return the seconds that each took, and the number of those that asked.
     """

@@ -13,7 +13,7 @@ export interface Server {
     ask: (words: readonly Word[]) => Promise<unknown>;
     /** Asks for the tokens of one request. */
     acquire(tokens: number): Promise<Result>;
-    /** The policy's answer in place of Stint. */
+    /** The fallback's decision. */
     fallBack(error: UnavailableError, tokens: number): Result;
     /** Milliseconds that a caller waits. */
     timeout: number;

@@ -83,7 +83,7 @@ export function writeFields(chosen: readonly FieldStyle[], l: Shown, now: number
     return fields;
 }
 
-/** The fields of a response: none after the failure policy's answer, which has no state of the limit. The limits of a policy are known to the server only. */
+/** The fields of a response: none after the fallback's decision, which has no state of the limit. The limits of a policy are known to the server only. */
 export function announce(chosen: readonly FieldStyle[], name: string, result: Result, limit?: Limit): Record<string, string> {
     if (result.source === "fallback") {
         return {};

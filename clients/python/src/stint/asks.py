@@ -141,7 +141,7 @@ def wait_ms(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Ask:
-    """A command that is ready to be sent, and the data for a policy's answer."""
+    """A command that is ready to be sent, and the data for a fallback's decision."""
 
     packed: bytes
     operation: str

@@ -74,7 +74,7 @@ def _warn_once(cause: StintError) -> None:
     if not _warned.is_set():
         _warned.set()
         log.warning(
-            "Stint did not decide a request, and the policy answered: %s. Later ones are not logged one by one", cause
+            "Stint did not decide a request, so the fallback did: %s. Later ones are not logged one by one", cause
         )
 
 
@@ -163,7 +163,7 @@ class Base:
             _warn_once(error)
         elif isinstance(error, (UnauthenticatedError, ClosedError)) and time.monotonic() - self._logged >= _LOG_EVERY:
             self._logged = time.monotonic()
-            log.error("Stint is not asked, and the policy answers: %s", error)
+            log.error("Stint is not asked, so the fallback decides: %s", error)
 
     def _assumed(self, policy: str) -> Sequence[Limit]:
         if not isinstance(policy, str):

@@ -18,7 +18,7 @@ class RefusedError(StintError):
 
 
 class DeniedError(StintError):
-    """Waiting would not help: the limit can never grant so much, the queue is full, or the policy denies."""
+    """Waiting would not help: the limit can never grant so much, the queue is full, or the fallback denies."""
 
 
 class WouldExceedDeadlineError(StintError):

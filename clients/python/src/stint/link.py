@@ -326,7 +326,7 @@ def connect_failure(error: Exception) -> StintError:
     for code in codes:
         if class_of(code + text) is not ReplyClass.REFUSED:
             return from_reply(ServerError(code + text))
-    return UnavailableError(f"{text or type(error).__name__}; not sent")
+    return UnavailableError(f"{text.rstrip('.') or type(error).__name__}; not sent")
 
 
 def to_the_end(done: T, undo: Callable[[T], object] | None = None) -> T:

@@ -20,7 +20,7 @@ class Source(Enum):
     SERVER = "server"  # Stint decided
     LEASED = "leased"  # a token that Stint has set aside for this process was spent
     LOCAL = "local"  # Stint did not answer, and this process's share of the limit decided
-    FALLBACK = "fallback"  # Stint did not answer, and the policy decided
+    FALLBACK = "fallback"  # Stint did not answer, and the fallback decided
 
 
 @dataclass(frozen=True, slots=True)

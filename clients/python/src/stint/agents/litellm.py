@@ -108,7 +108,7 @@ class RateLimit(CustomLogger):
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
     ) -> None:
-        """Reserve, or refuse the request: 429 if a limit denies, 503 if the limiter's policy for a dead server does."""
+        """Reserve, or refuse the request: 429 if a limit denies, 503 if the limiter's fallback does."""
         if not data.get("model"):
             return  # a call of a tool, or of the proxy itself
         call = await self._most(user_api_key_dict, data, call_type)

@@ -5,7 +5,7 @@ assert limiter.allow("user:7", "1/minute")
 assert not limiter.allow("user:7", "1/minute")
 limiter.clock.advance(60)
 assert limiter.allow("user:7", "1/minute")
-limiter.is_down = True  # the policy answers
+limiter.is_down = True  # the fallback decides
 
 The fake makes the server's decisions on token buckets, fixed windows without options, concurrency limits, several of
 them at once and policies. To everything else it answers with an error: such a test runs on a StintServer.

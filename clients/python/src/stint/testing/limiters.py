@@ -54,7 +54,7 @@ class _Fake:
 
 
 class FakeLimiter(_Fake, Limiter):
-    """A Limiter for tests. clock is its time, is_down lets the policy answer, server.set_policy stores a policy."""
+    """A Limiter for tests. clock is its time, is_down lets the fallback decide, server.set_policy stores a policy."""
 
     def __init__(self, when_down: Policy | None = None, clock: Clock | None = None) -> None:
         Limiter.__init__(self, "redis://fake", when_down or fail_open())

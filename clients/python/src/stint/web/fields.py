@@ -100,7 +100,7 @@ def write_fields(
 
 
 def announce(styles: frozenset[str], name: str, result: Result, window: float | None, more: float | None) -> Fields:
-    """Return the fields of a response: none after the policy's answer, which has no state of the limit."""
+    """Return the fields of a response: none after the fallback's decision, which has no state of the limit."""
     if result.source is Source.FALLBACK:
         return []
     reset: float | None = result.reset_after

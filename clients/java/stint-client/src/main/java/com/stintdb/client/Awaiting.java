@@ -101,7 +101,7 @@ final class Awaiting {
 
         private void giveUp(Result denied, long leftMs) {
             if (denied.source() == Source.FALLBACK) {
-                throw new DeniedException("Stint does not answer, and the policy denies", denied.cause());
+                throw new DeniedException("Stint does not answer, and the fallback denies", denied.cause());
             }
             if (denied.retryAfterMs() == Result.NEVER) {
                 throw new DeniedException("more tokens than " + limit + " can ever grant: " + tokens, null);

@@ -148,13 +148,13 @@ final class Decider {
         });
     }
 
-    /** Tells an operator that the policy answers: once in a process, and again and again if that is because of the login. */
+    /** Tells an operator that the fallback decides: once in a process, and again and again if that is because of the login. */
     private void tell(StintException error) {
         if (HAS_WARNED.compareAndSet(false, true)) {
             LOG.log(
                     System.Logger.Level.WARNING,
-                    "the policy has answered a request in place of Stint, the first in this process (cause() of a result has the reason): "
-                            + error.getMessage());
+                    "Stint did not decide a request, so the fallback did: " + error.getMessage()
+                            + ". Later ones are not logged one by one");
         }
         if (error instanceof UnauthenticatedException refused) {
             long now = time.nanoTime();

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Asks a Stint server for each request, and decides when the server does not answer. Make one and keep it while the program runs. It is safe for use by
  * many threads.
  *
- * <p>Each stage is completed within the timeout, and never waits longer for a server that is slow or gone: then the policy answers. A stage fails with
+ * <p>Each stage is completed within the timeout, and never waits longer for a server that is slow or gone: then the fallback decides. A stage fails with
  * {@link InvalidException} if an argument cannot be sent, with {@link RefusedException} if the server replied with an error about the request, and with
  * {@link ClosedException} after {@link #close}. Stages are completed on threads of Netty: go on by methods such as {@code thenAcceptAsync} where the rest may
  * block. {@link #blocking} has the same methods for threads that wait, also virtual ones.

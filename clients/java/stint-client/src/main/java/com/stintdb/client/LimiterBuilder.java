@@ -42,7 +42,7 @@ public final class LimiterBuilder {
     };
 
     Consumer<UnauthenticatedException> onRefusedLogin =
-            refused -> LOG.log(System.Logger.Level.ERROR, "Stint refuses the login, and the policy answers: " + refused.getMessage());
+            refused -> LOG.log(System.Logger.Level.ERROR, "Stint refuses the login, so the fallback decides: " + refused.getMessage());
 
     LimiterBuilder(List<RedisURI> addresses, @Nullable Driver driver, Policy whenDown) {
         this.addresses = addresses;

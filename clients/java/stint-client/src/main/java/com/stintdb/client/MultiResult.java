@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param binding the position of the limit that denied, or -1; for a policy in shadow mode, of the one that would have denied
  * @param retryAfterMs after a denial, milliseconds until the same request would be allowed, or {@link Result#NEVER}
  * @param waitMs after a grant, milliseconds to wait before going ahead
- * @param limits the state of each limit in the order given; empty when the policy answered
+ * @param limits the state of each limit in the order given; empty when the fallback decided
  * @param source who decided
  * @param cause why Stint did not decide; null if it did
  */

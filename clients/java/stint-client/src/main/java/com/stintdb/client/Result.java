@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param allowed whether to go ahead
  * @param granted tokens taken, 0 when denied
  * @param limit the largest number that can be granted at once
- * @param remaining whole tokens left, 0 when the policy answered; after {@link Limiter#force} it may be below zero
+ * @param remaining whole tokens left, 0 when the fallback decided; after {@link Limiter#force} it may be below zero
  * @param retryAfterMs after a denial, milliseconds until the same request would be allowed if nobody else takes tokens, or {@link #NEVER}
  * @param waitMs after a grant, milliseconds to wait before going ahead: a place in a queue, or a reservation
  * @param resetAfterMs milliseconds until the key is at its full limit

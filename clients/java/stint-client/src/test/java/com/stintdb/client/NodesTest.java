@@ -70,7 +70,7 @@ class NodesTest {
         }
     }
 
-    /** More requests than may wait are answered by the policy at once, and the others at their deadline. */
+    /** More requests than may wait are decided by the fallback at once, and the others at their deadline. */
     @Test
     void waitingRequestsAreBounded() {
         FakeDriver driver = new FakeDriver(words -> new CompletableFuture<>()); // no reply

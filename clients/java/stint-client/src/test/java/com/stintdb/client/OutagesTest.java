@@ -74,7 +74,7 @@ class OutagesTest {
     private record Calls(double[] times, int asked) {}
 
     /**
-     * Makes calls one after the other: all are answered by the policy, the first few after they asked in vain. Once the breaker is open, none asks, unless
+     * Makes calls one after the other: all are decided by the fallback, the first few after they asked in vain. Once the breaker is open, none asks, unless
      * it may close.
      */
     private static Calls callsInOutage(Limiter limiter, boolean mayClose) {

@@ -36,7 +36,7 @@ class ProcessTest {
     @Test
     void firstFallbackIsOneWarning() throws Exception {
         Process process = start("redis://127.0.0.1:1", ProcessBuilder.Redirect.PIPE); // nobody listens there
-        List<String> errors = process.errorReader(StandardCharsets.UTF_8).lines().filter(line -> line.startsWith("WARNING: the policy has answered")).toList();
+        List<String> errors = process.errorReader(StandardCharsets.UTF_8).lines().filter(line -> line.startsWith("WARNING: Stint did not decide a request")).toList();
         assertEquals(List.of("FALLBACK", "FALLBACK", "FALLBACK"), process.inputReader(StandardCharsets.UTF_8).lines().toList());
         assertEquals(1, errors.size());
         assertTrue(errors.get(0).contains("there is no connection to Stint at 127.0.0.1:1"), errors.get(0));

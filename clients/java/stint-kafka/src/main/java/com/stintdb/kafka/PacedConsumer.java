@@ -118,7 +118,7 @@ final class PacedConsumer<K, V> extends Forwarder<Consumer<K, V>> {
             if (!(e.getCause() instanceof DeniedException)) {
                 throw e.getCause() instanceof RuntimeException cause ? cause : new KafkaException(e);
             }
-            part = 0; // the policy denies, or others have reserved more than an hour: it is tried again
+            part = 0; // the fallback denies, or others have reserved more than an hour: it is tried again
             payment = new CompletableFuture<@Nullable Void>().completeOnTimeout(null, PAUSE_MS, TimeUnit.MILLISECONDS);
         }
         if (owed == 0 && pausedByProgram != null) {

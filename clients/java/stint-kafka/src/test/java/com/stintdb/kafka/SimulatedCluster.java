@@ -127,7 +127,7 @@ final class SimulatedCluster implements AutoCloseable {
             double most = (double) QUOTA * (time.now - since) / 1000 + QUOTA * (BUCKET_S + WINDOW_S);
             long total = brokers.stream().mapToLong(broker -> broker.bytes).sum() - allowed;
             assertTrue(total <= most, total + " bytes, and at most " + most);
-        } else { // the policy decides
+        } else { // the fallback decides
             since = time.now;
             allowed = brokers.stream().mapToLong(broker -> broker.bytes).sum();
         }

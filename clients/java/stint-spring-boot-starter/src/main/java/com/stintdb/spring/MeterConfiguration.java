@@ -21,7 +21,7 @@ class MeterConfiguration {
     @Bean
     MeterBinder stintBreakerMeter(Limiter limiter) {
         return registry -> Gauge.builder(StintMeters.BREAKER_OPEN, limiter, asked -> asked.isOpen() ? 1 : 0)
-                .description("1 while the circuit breaker is open: the policy decides, and Stint gets no requests")
+                .description("1 while the circuit breaker is open: the fallback decides, and Stint gets no requests")
                 .register(registry);
     }
 }

@@ -243,7 +243,7 @@ public final class Asker {
                 && !String.valueOf(error.getMessage()).matches("(?s)(OOM|LIMITED) .*");
     }
 
-    /** Whether an exception concerns Stint or the connection and not the request: the policy answers. */
+    /** Whether an exception concerns Stint or the connection and not the request: the fallback decides. */
     public static boolean isUndecided(StintException error) {
         return error instanceof UnavailableException || error instanceof UnauthenticatedException;
     }

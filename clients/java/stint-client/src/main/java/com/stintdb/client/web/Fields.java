@@ -17,7 +17,7 @@ final class Fields {
     /** The state of a limit as fields show it. Times are in milliseconds; one that is empty is not known. */
     record Shown(String name, long quota, long remaining, OptionalLong window, OptionalLong more, OptionalLong reset, boolean warns) {}
 
-    /** None after the policy's answer in place of Stint, which has no state of the limit. The limits of a policy on the server are not known here. */
+    /** None after the fallback's decision, which has no state of the limit. The limits of a policy on the server are not known here. */
     static Map<String, String> of(Set<FieldStyle> styles, String name, Result result, @Nullable Limit limit) {
         if (result.source() == Source.FALLBACK) {
             return new LinkedHashMap<>();

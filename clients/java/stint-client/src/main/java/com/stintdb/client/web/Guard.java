@@ -26,7 +26,7 @@ public final class Guard {
      * The answer to a request.
      *
      * @param result the decision; of a policy's limits, that of the tightest
-     * @param status 200, or of a denial: 429, or 503 while nobody counts and the policy denies
+     * @param status 200, or of a denial: 429, or 503 while nobody counts and the fallback denies
      * @param fields of the response, in both cases
      * @param body of a denial: the problem details of RFC 9457
      */
