@@ -27,8 +27,7 @@ type lineRunner struct {
 
 // lineRunners is how a line is run, by how it begins. Without a function CI runs it, or something that takes less time.
 var lineRunners = []lineRunner{
-	{"go run ./cmd/stint", (*commandLines).serve},
-	{"stint server ", (*commandLines).serve},
+	{"stint server", (*commandLines).serve},
 	{"curl ", (*commandLines).fetch},
 	{"go test ./server/resp ", (*commandLines).benchmark},
 	{"go test ./server/conn ", (*commandLines).benchmark},
@@ -36,8 +35,9 @@ var lineRunners = []lineRunner{
 	{"go test ./...", nil}, // this is a part of it
 	{"go test -tags e2e ./cmd/stint -run 'Flood|", nil},
 	{"go run -C bench .", nil}, // with -quick
-	{"git clone ", nil},        // the checkout under test is one
-	{"docker ", nil},           // packaging builds and runs the image
+	{"git clone ", (*commandLines).clone},
+	{"go build ./cmd/stint ", (*commandLines).install},
+	{"docker ", nil}, // packaging builds and runs the image
 }
 
 func TestCommandLines(t *testing.T) {
@@ -71,7 +71,7 @@ var otherMachine = regexp.MustCompile(`10\.0\.0\.\d:\d+`)
 // serve starts a server with the command of a line and waits until it is ready. For … in the line it adds the required
 // settings of a node.
 func (c *commandLines) serve(line string) {
-	line = strings.TrimPrefix(strings.TrimPrefix(line, "go run ./cmd/stint"), "stint server")
+	line = strings.TrimPrefix(line, "stint server")
 	line = regexp.MustCompile(`--listen \S+`).ReplaceAllString(line, "") // a free one is chosen
 	if !strings.Contains(line, "--cluster-listen") {
 		line = strings.Replace(line, "…", "--cluster-listen 10.0.0.1:7379 --cluster-peers 10.0.0.1:7379", 1)
@@ -97,6 +97,35 @@ func (c *commandLines) serve(line string) {
 		})
 	}
 	testserver.Start(c.T, c.program, append(strings.Fields(strings.ReplaceAll(line, "/var/lib/stint", kept)), "--admin", "")...)
+}
+
+// clone clones this checkout, and looks for the program where the line leads.
+func (c *commandLines) clone(line string) {
+	checkout, err := filepath.Abs(root)
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.shell(c.TempDir(), strings.Replace(line, "https://github.com/stintdb/stint", "--shared --quiet file://"+checkout+" stint", 1)+" && test -d cmd/stint")
+}
+
+// install builds the program in this checkout, and installs it in a folder of the test, from which it must run.
+func (c *commandLines) install(line string) {
+	checkout, err := filepath.Abs(root)
+	if err != nil {
+		c.Fatal(err)
+	}
+	line = strings.Replace(line, "go build ", "go -C "+checkout+" build -o \"$PWD\" ", 1)
+	c.shell(c.TempDir(), strings.Replace(line, "sudo install stint /usr/local/bin", "mkdir bin && install stint bin && bin/stint version", 1))
+}
+
+// shell runs a line in a folder, which must succeed.
+func (c *commandLines) shell(folder, line string) {
+	c.Helper()
+	cmd := testserver.Command(c.T, "sh", "-c", line)
+	cmd.Dir = folder
+	if out, err := cmd.CombinedOutput(); err != nil {
+		c.Errorf("%s: %v\n%s", line, err, out)
+	}
 }
 
 var curl = regexp.MustCompile(`^curl -H "([\w-]+): Bearer \$TOKEN" http://10\.0\.0\.7:6380(/\w+)$`)

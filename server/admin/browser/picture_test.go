@@ -91,7 +91,28 @@ func TestPicture(t *testing.T) {
 	b.accessible("the picture")
 }
 
-// The picture in the README: the effect of a change that is not applied yet.
+// The pictures at the top of the README: the dashboard of one server under traffic, light and dark.
+func TestPictureOfTheDashboard(t *testing.T) {
+	p := start(t)
+	do(t, p.listen, "RL.POLICY SET api "+pictureLimits, "RL.POLICY SET login FW login:{} 5 1m", "RL.POLICY SET export SW export:{} 8 1h SHADOW")
+	stop := make(chan struct{})
+	defer close(stop)
+	for i := range 2 {
+		go drive(t, p.listen, float64(i), stop)
+	}
+	letTrafficFlow()
+	b := open(t, p.admin)
+	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 1200, Height: 700, DeviceScaleFactor: 1})
+	b.until(`document.querySelector('[data-policy="api"]')`)
+	for scheme, name := range map[string]string{"light": "dashboard", "dark": "dashboard-dark"} {
+		b.scheme(scheme)
+		b.answers()
+		b.keep(name, smaller(t, b.take(chromedp.CaptureScreenshot())))
+		b.accessible("the " + scheme + " picture of the dashboard")
+	}
+}
+
+// Another picture in the README: the effect of a change that is not applied yet.
 func TestPictureOfAnEffect(t *testing.T) {
 	p := start(t)
 	do(t, p.listen, "RL.POLICY SET api "+pictureLimits)
