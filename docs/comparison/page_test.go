@@ -38,7 +38,7 @@ func TestPageFigures(t *testing.T) {
 		fmt.Sprintf("%d as a fair share, and %d for each further member", member, each("1,000 active members", member)),
 		fmt.Sprintf("%d as a class, and %d for each class below it", lastCell(t, "class of a tree | class without others under it"),
 			each("root with 1,000 registered classes", lastCell(t, " | root with 1 registered class"))),
-		fmt.Sprintf("at most %d in any 60 s of random requests at the limit, %d at ten times the limit, %d in batches of 20, %d in batches of 100, and %d at worst",
+		fmt.Sprintf("at most %d in any 60 s if random requests came at the rate of the limit, %d at ten times that rate, %d in batches of 20, %d in batches of 100, and %d at worst",
 			lastCell(t, "at random, 1 × the limit"), lastCell(t, "at random, 10 × the limit"), lastCell(t, "in batches of 20, 1 × the limit"),
 			lastCell(t, "in batches of 100, 1 × the limit"), lastCell(t, "the worst: 100 at the end of each of two windows, then a pause")),
 	} {
