@@ -24,7 +24,6 @@ var differs = []string{
 	"nan",                         // its sign
 	"0x", "table: ", "function: ", // addresses
 	"setresp(3)",                  // is not supported
-	"budget",                      // only scripts here have one
 	"stack overflow",              // after 200 calls; Redis counts those of Lua apart from those of C
 	"invalid key to 'next'",       // when the last item is deleted on the way, as in release 0.2.0
 	"'for' initial value must be", // at the line of "for", not of "do", as in release 0.2.0; so the other two
@@ -83,7 +82,11 @@ func compareGenerated(t *testing.T, write func() string, here, there func(body s
 		if slices.ContainsFunc(ownReplies, func(text string) bool { return strings.Contains(body, text) }) {
 			continue
 		}
-		got, want := here(body), there(body)
+		got := here(body)
+		if strings.Contains(got, "takes more than its budget") {
+			continue // it might never end in Redis, whose scripts have no budget
+		}
+		want := there(body)
 		isKnown := func(text string) bool { return strings.Contains(got, text) || strings.Contains(want, text) }
 		if got != want && !slices.ContainsFunc(differs, isKnown) && !isOtherMistake(got, want) {
 			differing++
