@@ -2,8 +2,8 @@ package resp
 
 // ProtocolErrors is the section of the errors of a [Reader], and of the input that its caller buffers.
 var ProtocolErrors = ErrorSection{Heading: "The protocol", Before: "After these errors the rest of the input cannot be parsed, so the connection is closed. The replies to earlier commands\n" +
-	"are sent first. A client library never causes one, unless a value is too long; look for another program\n" +
-	"that talks to the port, such as a browser or a health check.\n"}
+	"are sent first. A client library causes such an error only if a value is too long. Otherwise it comes\n" +
+	"from another program that talks to the port, such as a browser or a health check.\n"}
 
 // ErrTLS refuses a TLS handshake. Parts of it that an attacker can choose, such as the server's name, would otherwise
 // be read as inline commands. The caller of a Reader returns ErrQueryTooBig itself.
