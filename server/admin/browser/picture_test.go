@@ -63,7 +63,23 @@ func letTrafficFlow() (seconds int) {
 	return seconds
 }
 
-const pictureLimits = "TB user:{} 60 40/s TB everybody 5000 500/s"
+var picturePolicies = []string{
+	"RL.POLICY SET api TB user:{} 60 40/s TB everybody 5000 500/s", "RL.POLICY SET login FW login:{} 5 1m",
+	"RL.POLICY SET export SW export:{} 8 1h SHADOW",
+}
+
+// openUnderTraffic opens the dashboard of one server that has stored policies, and has had traffic for a while.
+func openUnderTraffic(t *testing.T, policies ...string) *tab {
+	p := start(t)
+	do(t, p.listen, policies...)
+	stop := make(chan struct{})
+	t.Cleanup(func() { close(stop) })
+	for i := range 2 {
+		go drive(t, p.listen, float64(i), stop)
+	}
+	letTrafficFlow()
+	return open(t, p.admin)
+}
 
 // The picture in the handbook: traffic, a cluster, the most denied keys, one of them in detail, and policies.
 func TestPicture(t *testing.T) {
@@ -71,7 +87,7 @@ func TestPicture(t *testing.T) {
 	for id, p := range nodes {
 		until(t, "a leader is known to "+id, func() bool { return sums(t, p.admin)["stint_raft_has_leader"] == 1 })
 	}
-	do(t, nodes["a"].listen, "RL.POLICY SET api "+pictureLimits, "RL.POLICY SET login FW login:{} 5 1m", "RL.POLICY SET export SW export:{} 8 1h SHADOW")
+	do(t, nodes["a"].listen, picturePolicies...)
 	stop := make(chan struct{})
 	defer close(stop)
 	for i, id := range []string{"a", "b", "c"} {
@@ -93,15 +109,7 @@ func TestPicture(t *testing.T) {
 
 // The pictures at the top of the README: the dashboard of one server under traffic, light and dark.
 func TestPictureOfTheDashboard(t *testing.T) {
-	p := start(t)
-	do(t, p.listen, "RL.POLICY SET api "+pictureLimits, "RL.POLICY SET login FW login:{} 5 1m", "RL.POLICY SET export SW export:{} 8 1h SHADOW")
-	stop := make(chan struct{})
-	defer close(stop)
-	for i := range 2 {
-		go drive(t, p.listen, float64(i), stop)
-	}
-	letTrafficFlow()
-	b := open(t, p.admin)
+	b := openUnderTraffic(t, picturePolicies...)
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 1200, Height: 700, DeviceScaleFactor: 1})
 	b.until(`document.querySelector('[data-policy="api"]')`)
 	for scheme, name := range map[string]string{"light": "dashboard", "dark": "dashboard-dark"} {
@@ -114,15 +122,7 @@ func TestPictureOfTheDashboard(t *testing.T) {
 
 // Another picture in the README: the effect of a change that is not applied yet.
 func TestPictureOfAnEffect(t *testing.T) {
-	p := start(t)
-	do(t, p.listen, "RL.POLICY SET api "+pictureLimits)
-	stop := make(chan struct{})
-	defer close(stop)
-	for i := range 2 {
-		go drive(t, p.listen, float64(i), stop)
-	}
-	letTrafficFlow()
-	b := open(t, p.admin)
+	b := openUnderTraffic(t, picturePolicies[0])
 	b.scheme("light")
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 820, Height: 1400, DeviceScaleFactor: 1})
 	b.until(`document.querySelector('[data-edit="api"]')`)

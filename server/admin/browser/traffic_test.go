@@ -15,7 +15,7 @@ func TestChartsOfTheCluster(t *testing.T) {
 	}
 	stop := make(chan struct{})
 	defer close(stop)
-	do(t, nodes["a"].listen, "RL.POLICY SET api "+pictureLimits)
+	do(t, nodes["a"].listen, picturePolicies[0])
 	go drive(t, nodes["a"].listen, 1, stop)
 	b := open(t, nodes["b"].admin) // which has no clients of its own
 	b.until(`document.getElementById("in-sum").textContent.startsWith("All 3 nodes, added up.")`)
