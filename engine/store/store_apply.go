@@ -130,4 +130,5 @@ func (s *Store) Clear() {
 	s.keys.Clear()
 	s.scripts.Clear()
 	s.policies.Clear()
+	s.transactions.Clear()
 }

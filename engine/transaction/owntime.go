@@ -21,7 +21,11 @@ const (
 // OwnTimes gives each transaction of a store a time of its own. Times are in nanoseconds since the Unix epoch. Any
 // goroutine may call its methods.
 type OwnTimes struct {
-	mu       sync.Mutex
+	mu sync.Mutex
+	ownTimes
+}
+
+type ownTimes struct {
 	distinct bool  // see SetDistinct
 	last     int64 // of the transactions that every replica carries out; replicated
 	shown    int64 // of the other transactions
@@ -63,6 +67,14 @@ func (o *OwnTimes) keep(own int64) {
 // following returns the next own time after last, at now. It is at most maxLead after latest, unless last is.
 func following(last, now, latest int64) int64 {
 	return max(now, last, min(last+tick, latest+maxLead))
+}
+
+// clear forgets all times that were given, as if the store were new: a replica that is added again carries out its log
+// from the beginning.
+func (o *OwnTimes) clear(distinct bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ownTimes = ownTimes{distinct: distinct}
 }
 
 // SetDistinct says whether transactions have times of their own, as they do from the beginning in a store that is not

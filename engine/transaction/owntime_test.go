@@ -5,7 +5,7 @@ import "testing"
 // On one server own times differ, even where goroutines have read the clock in another order, and are at most 10 ms
 // later than the latest clock.
 func TestOwnTimesOfOneServer(t *testing.T) {
-	o := OwnTimes{distinct: true}
+	o := OwnTimes{ownTimes: ownTimes{distinct: true}}
 	for i, step := range []struct{ now, want int64 }{
 		{1_000_000, 1_000_000},
 		{1_000_000, 1_001_000},

@@ -40,8 +40,14 @@ type Config struct {
 
 // New returns a Runner.
 func New(keys *keyspace.Keyspace, scripts *scriptcache.Cache, o Config) *Runner {
-	return &Runner{keys: keys, scripts: scripts, config: o, OwnTimes: OwnTimes{distinct: !keys.IsReplicated()}}
+	r := &Runner{keys: keys, scripts: scripts, config: o}
+	r.Clear()
+	return r
 }
+
+// Clear forgets what the Runner remembers of earlier transactions, as if it were new. It must not be called while one is
+// under way.
+func (r *Runner) Clear() { r.OwnTimes.clear(!r.keys.IsReplicated()) }
 
 // Weigh is the weight of an operation by [Commands].Weigh, 0 without commands.
 func (r *Runner) Weigh(op *engine.Op, held int) (work int) {
