@@ -247,7 +247,7 @@ func (w *world) agreeIn(number uint32) error {
 		for i, name := range names {
 			n := w.nodes[name]
 			keys, g := w.storeOf(name, number), n.groupOf(number)
-			got := fmt.Sprint(g.Status().Time, g.Cluster(), keys.Digest(g.Status().Time))
+			got := fmt.Sprint(g.Status().Time, keys.OwnTimes.Last(), g.Cluster(), keys.Digest(g.Status().Time))
 			same = same && g.Status().AppliedIndex == applied
 			if key := keyReadLate(keys); key != "" {
 				return fmt.Errorf("%s has the key %q: an operation was read after Decide had returned", name, key)
