@@ -29,9 +29,9 @@ var targetSteps = map[string]struct {
 		{"stint Lua counter", at(manyKeys, 16), cpu}: {1}, {"redis Lua counter", at(manyKeys, 16), cpu}: {2},
 		{"stint-cluster Lua token bucket", at(manyKeys, 16), cpu}: {5}, {clusterLogged, at(manyKeys, 16), cpu}: {4},
 	}, map[string]string{
-		"CPU of Lua GCRA vs Redis, P=1":                             "0.600 met",
-		"CPU of Lua GCRA vs Redis, P=16":                            "0.500 67 % above; the cause is not known",
-		"CPU of Lua counter vs Redis, P=16":                         "0.500 met",
+		"CPU of Lua GCRA vs Redis, P=1":                                                "0.600 met",
+		"CPU of Lua GCRA vs Redis, P=16":                                               "0.500 67 % above; the cause is not known",
+		"CPU of Lua counter vs Redis, P=16":                                            "0.500 met",
 		"three nodes, CPU of Lua token bucket vs CL.THROTTLE of a STRICT policy, P=16": "1.25 met",
 	}},
 	"cluster": {func() Figures {
