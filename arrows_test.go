@@ -20,7 +20,6 @@ var moreUp = map[string]int{
 	"cluster/fsm":       5,
 	"cluster/purses":    5,
 	"cluster/raftstore": 8,
-	"cmd/stint":         10,
 	"cmd/stint/replay":  10,
 	"engine/algorithm":  9,
 	"engine/script":     5,

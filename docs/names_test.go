@@ -44,6 +44,9 @@ var otherFlags = map[string]string{
 
 	"--password-file": "stint backup",
 
+	"--before": "stint policy",
+	"--prune":  "stint policy",
+
 	"--limit":      "stint replay",
 	"--against":    "stint replay",
 	"--suggest":    "stint replay",

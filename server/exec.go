@@ -20,26 +20,38 @@ func (e ErrReply) Error() string { return string(e) }
 // FromPage is the prefix of the browser's address in the address of a command from the operators' page.
 const FromPage = "admin/"
 
-// Do executes a command for the operators' page and returns its reply in RESP2; from is the browser's address. An error
-// of the command is an [ErrReply]. With --admin-token everything is permitted, without it what the user default may do.
-func (s *Server) Do(ctx context.Context, from string, words ...string) (redcon.RESP, error) {
-	in := redcon.AppendArray(nil, len(words))
-	for _, w := range words {
-		in = redcon.AppendBulkString(in, w)
+// FromSettings is the from of commands that the settings of the server demand.
+const FromSettings = "settings"
+
+// Do executes commands for the operators' page, as a connection that sends them at once, and returns their replies in
+// RESP2; from is the browser's address, or [FromSettings]. The first reply that is an error is returned as an
+// [ErrReply]. With --admin-token, and from the settings, everything is permitted, otherwise what the user default may
+// do.
+func (s *Server) Do(ctx context.Context, from string, commands ...[]string) ([]redcon.RESP, error) {
+	var in []byte
+	for _, words := range commands {
+		in = redcon.AppendArray(in, len(words))
+		for _, w := range words {
+			in = redcon.AppendBulkString(in, w)
+		}
 	}
 	user := s.operatorUser
-	if s.Config().AdminToken == "" {
+	if s.Config().AdminToken == "" && from != FromSettings {
 		user = s.env.Users.Default()
 	}
-	reply, err := s.env.Do(ctx, conn.Caller{User: user, Address: FromPage + from}, in)
+	out, err := s.env.Do(ctx, conn.Caller{User: user, Address: FromPage + from}, in)
 	if err != nil {
-		return redcon.RESP{}, err
+		return nil, err
 	}
-	_, parsed := redcon.ReadNextRESP(reply)
-	if parsed.Type == redcon.Error {
-		return parsed, ErrReply(parsed.String())
+	var replies []redcon.RESP
+	for len(out) > 0 {
+		n, reply := redcon.ReadNextRESP(out)
+		if reply.Type == redcon.Error && err == nil {
+			err = ErrReply(reply.String())
+		}
+		replies, out = append(replies, reply), out[max(n, 1):]
 	}
-	return parsed, nil
+	return replies, err
 }
 
 // DecideReadOnly decides operations that change nothing, and waits for the results.

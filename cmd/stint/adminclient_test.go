@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,27 +48,5 @@ func TestAdminTLS(t *testing.T) {
 	}
 	if _, err := os.Stat(backup); err != nil {
 		t.Error(err)
-	}
-}
-
-// A server on another machine has to show a certificate for its name; one here need not, unless there is a CA to check
-// it.
-func TestAdminCertificateIsChecked(t *testing.T) {
-	p := &process{readFile: readRegularFile}
-	certificates := testtls.New(t)
-	for address, checked := range map[string]bool{
-		"127.0.0.1:6380": false, "[::1]:6380": false, "localhost:6380": false, ":6380": false, "0.0.0.0:6380": false,
-		"10.0.0.1:6380": true, "stint.internal:6380": true, "localhost.example.com:6380": true,
-	} {
-		for _, ca := range []string{"", certificates.CA} {
-			c, err := p.adminClient(&adminFlags{address: address, ca: ca, tls: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			secrets := c.http.Transport.(*http.Transport).TLSClientConfig
-			if secrets.InsecureSkipVerify != (!checked && ca == "") || ca != "" && !secrets.RootCAs.Equal(certificates.Pool) {
-				t.Errorf("%s with the CA %q: skips the check: %t", address, ca, secrets.InsecureSkipVerify)
-			}
-		}
 	}
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
 
+	"github.com/stintdb/stint/cmd/stint/adminclient"
 	"github.com/stintdb/stint/cmd/stint/cli"
 	"github.com/stintdb/stint/cmd/stint/inspect"
 	"github.com/stintdb/stint/cmd/stint/progress"
@@ -30,7 +30,7 @@ FILE appears only when the backup is complete, checked and synced to disk, and
 replaces an older file only then. If FILE is -, the backup goes to standard
 output, and is complete only if the exit code is 0.
 
-` + adminUsage + `  --token-file FILE     a file with the server's --admin-token [default: the
+` + adminclient.Usage + `  --token-file FILE     a file with the server's --admin-token [default: the
                         token in STINT_ADMIN_TOKEN, if it is not a hash]
   --user NAME           for a server without a token: a user with +save and ~*
                         [default default]
@@ -46,7 +46,7 @@ Exit code 0: the file is complete. 1: the server refused or the backup failed.
 // backup is the command `stint backup`.
 func (p *process) backup(ctx context.Context, args []string) error {
 	set := cli.NewFlags("backup")
-	server := p.adminFlags(set)
+	server := adminclient.AddFlags(set, p.variable)
 	tokenFile := set.String("token-file", "", "")
 	user := set.String("user", "default", "")
 	passwordFile := set.String("password-file", "", "")
@@ -57,7 +57,7 @@ func (p *process) backup(ctx context.Context, args []string) error {
 	if set.NArg() != 1 {
 		return cli.Errorf("backup: needs the name of one file to write, got %s; 'stint backup --help' explains", inspect.Count(int64(set.NArg()), "name"))
 	}
-	client, err := p.adminClient(server)
+	client, err := adminclient.New(server, p.readFile)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (p *process) secretIn(flag, file string) (string, error) {
 
 // backupFetch gets a backup from a server.
 type backupFetch struct {
-	client *adminClient
+	client *adminclient.Client
 	path   string
 	bearer string // the token, or a user and password; "" for neither
 	line   *progress.Line
@@ -175,7 +175,7 @@ func (f *backupFetch) pass(ctx context.Context, to io.Writer) error {
 
 // ask starts the backup, and returns the server's answer.
 func (f *backupFetch) ask(ctx context.Context) (io.ReadCloser, error) {
-	response, err := f.client.ask(ctx, http.MethodPost, f.path, f.bearer)
+	response, err := f.client.Ask(ctx, http.MethodPost, f.path, f.bearer)
 	if err != nil {
 		return nil, err
 	}
@@ -204,25 +204,11 @@ func (a *shownAnswer) Read(b []byte) (int, error) {
 func refusedBackup(response *http.Response) error {
 	switch {
 	case response.StatusCode == http.StatusUnauthorized:
-		return unauthorized(response)
+		return adminclient.Unauthorized(response)
 	case response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusMethodNotAllowed:
 		return fmt.Errorf("the server replies %s: it is older than this command, or --admin is the address of another program", response.Status)
 	}
-	return fmt.Errorf("the server refuses: %s", refusal(response))
-}
-
-// unauthorized is the error of a server that wants its token, or if it has none, a user's password.
-func unauthorized(response *http.Response) error {
-	wantsPassword := strings.Contains(response.Header.Get("WWW-Authenticate"), "password")
-	switch given := response.Request.Header.Get("Authorization") != ""; {
-	case given && wantsPassword:
-		return fmt.Errorf("the server refuses: %s; check --user and --password-file", refusal(response))
-	case given:
-		return fmt.Errorf("the server refuses: %s; check --token-file, or STINT_ADMIN_TOKEN", refusal(response))
-	case wantsPassword:
-		return errors.New("the server needs a user's password: put it into a file, and name the file with --password-file")
-	}
-	return errors.New("the server needs its --admin-token: put it into a file, and name the file with --token-file")
+	return fmt.Errorf("the server refuses: %s", adminclient.Refusal(response))
 }
 
 // checkBackup reads all of a file. Its error names the damage.

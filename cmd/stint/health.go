@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stintdb/stint/cmd/stint/adminclient"
 	"github.com/stintdb/stint/cmd/stint/cli"
 )
 
@@ -16,7 +17,7 @@ const healthUsage = `Usage: stint health [flags]
 Checks whether a server is ready to answer requests, and prints what the server
 says. Use it for health checks in containers that have no shell and no curl.
 
-` + adminUsage + `  --alive               check only whether the process is alive (/healthz), not
+` + adminclient.Usage + `  --alive               check only whether the process is alive (/healthz), not
                         whether it is ready to answer requests (/readyz)
 
 Exit code 0: it is. 1: it is not, or did not answer within 5 seconds.
@@ -28,12 +29,12 @@ const healthTimeout = 5 * time.Second
 // health is the command `stint health`.
 func (p *process) health(ctx context.Context, args []string) error {
 	set := cli.NewFlags("health")
-	server := p.adminFlags(set)
+	server := adminclient.AddFlags(set, p.variable)
 	alive := set.Bool("alive", false, "")
 	if err := cli.ParseOnlyFlags(set, args); err != nil {
 		return err
 	}
-	client, err := p.adminClient(server)
+	client, err := adminclient.New(server, p.readFile)
 	if err != nil {
 		return err
 	}
@@ -45,10 +46,10 @@ func (p *process) health(ctx context.Context, args []string) error {
 }
 
 // askHealth prints the answer at a path; any status but 200 is an error.
-func (p *process) askHealth(ctx context.Context, client *adminClient, path string) error {
+func (p *process) askHealth(ctx context.Context, client *adminclient.Client, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	response, err := client.ask(ctx, http.MethodGet, path, "")
+	response, err := client.Ask(ctx, http.MethodGet, path, "")
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (p *process) askHealth(ctx context.Context, client *adminClient, path strin
 	body, err := io.ReadAll(io.LimitReader(response.Body, 4096))
 	said := strings.TrimSpace(string(body))
 	if err != nil || response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s: %s", client.url+path, response.Status, said)
+		return fmt.Errorf("%s answers %s: %s", client.URL+path, response.Status, said)
 	}
 	_, err = fmt.Fprintln(p.stdout, said)
 	return err

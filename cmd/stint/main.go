@@ -6,6 +6,7 @@
 //	stint restore FILE DIR   put a backup into a directory
 //	stint health             check whether a server answers
 //	stint top                show a server's traffic and most denied keys
+//	stint policy ACTION      keep a server's policies in a file
 //	stint replay LOG…        show the effect of limits on a log
 //	stint completion SHELL   print a completion script
 //	stint manual             print the manual page
@@ -20,17 +21,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
 	"github.com/stintdb/stint/cmd/stint/cli"
 	"github.com/stintdb/stint/cmd/stint/inspect"
+	"github.com/stintdb/stint/cmd/stint/policyfile"
 	"github.com/stintdb/stint/cmd/stint/settings"
 	"github.com/stintdb/stint/internal/signals"
 	"github.com/stintdb/stint/internal/spelling"
-	"github.com/stintdb/stint/server/config"
 )
 
 func main() {
@@ -38,26 +38,6 @@ func main() {
 	ctx, told := signals.Handle(err == nil && cmd.name == "server")
 	p := &process{program: os.Args[0], environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr, signals: told, beginNode: calmMonitor, addProcessors: addProcessors}
 	os.Exit(p.run(ctx, os.Args[1:]))
-}
-
-// process has the environment of a command, so that tests can run commands without a process.
-type process struct {
-	program        string // as it was called
-	environ        []string
-	readFile       func(name string) ([]byte, error)
-	stdout, stderr io.Writer
-	signals        <-chan os.Signal       // that do not end the process
-	beginNode      func(environ []string) // before a node of a cluster does anything; nil in tests
-
-	addProcessors func(environ []string, cfg *config.Config) bool // before a server serves; nil in tests
-}
-
-// readRegularFile reads a file. It refuses others, such as pipes, from which a read could wait for ever.
-func readRegularFile(name string) ([]byte, error) {
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a regular file", name)
-	}
-	return os.ReadFile(name)
 }
 
 // command is one subcommand.
@@ -78,6 +58,7 @@ func commands() []command {
 		{"restore", "put a backup into the directory of a new server", restoreUsage, (*process).restore},
 		{"health", "check whether a server answers requests", healthUsage, (*process).health},
 		{"top", "show a server's traffic, its most denied keys and its lent tokens", topUsage, (*process).top},
+		{"policy", "keep the policies of a server in a file: export, diff, apply", policyUsage, (*process).policy},
 		{"replay", "show which requests in an access log your limits would have denied", replayUsage, (*process).replay},
 		{"completion", "print a script that completes commands and flags in a shell", completionUsage, (*process).completion},
 		{"manual", "print the manual page", manualUsage, (*process).manual},
@@ -107,6 +88,8 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // the command failed
 	exitUsage  = 2 // wrong arguments or settings
+
+	exitDiffers = 3 // stint policy diff found a difference
 )
 
 // run finds the command that args name, runs it, and turns its error into one line and an exit code.
@@ -121,6 +104,8 @@ func (p *process) run(ctx context.Context, args []string) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.Is(err, policyfile.ErrDiffers):
+		return exitDiffers
 	case errors.Is(err, cli.ErrUsage):
 		fmt.Fprintf(p.stderr, "stint: %s\n", err)
 		return exitUsage
@@ -163,14 +148,4 @@ func find(name string) (command, error) {
 		return command{}, cli.Errorf("unknown command '%s'; to load a server, use redis-benchmark as docs/performance.md shows", name)
 	}
 	return command{}, cli.Errorf("unknown command '%s'%s", name, cli.DidYouMean(nearest, "; 'stint help' lists the commands"))
-}
-
-// variable is the value of an environment variable, "" if it is not set.
-func (p *process) variable(name string) string {
-	for _, v := range p.environ {
-		if value, is := strings.CutPrefix(v, name+"="); is {
-			return value
-		}
-	}
-	return ""
 }

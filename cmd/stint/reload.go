@@ -1,42 +1,71 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
 	"syscall"
 	"time"
 
+	"github.com/stintdb/stint/cmd/stint/policyfile"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/policyset"
 )
 
-// certificatesEvery is the time between looks at the files of the certificates.
-const certificatesEvery = 10 * time.Second
+// lookEvery is the time between looks at the files.
+const lookEvery = 10 * time.Second
 
-// reloadCertificates makes a server reload its certificates on SIGHUP, and when their files have changed. It logs other
-// signals. stop ends that.
-func reloadCertificates(s *server.Server, cfg *config.Config, signals <-chan os.Signal, log *slog.Logger) (stop func()) {
+// followFiles sets a server's policies, and reloads them and the certificates on SIGHUP and when their files have changed.
+// It logs other signals. stop ends that.
+func (p *process) followFiles(ctx context.Context, s *server.Server, cfg *config.Config, log *slog.Logger) (stop func(), err error) {
+	if err := p.setPolicies(ctx, s, cfg.Policies, log); err != nil {
+		return nil, err
+	}
 	end := make(chan struct{})
-	files := watchFiles(cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA)
-	go reloadLoop(files, signals, end, log, func() error {
-		if cfg.TLSCert == "" {
-			log.Info("nothing to reload, because there is no --tls-cert; to change settings send CONFIG SET, to reload users ACL LOAD")
-			return nil
-		}
-		if err := s.ReloadTLS(); err != nil {
-			return err
-		}
-		log.Info("reloaded the certificates")
+	files := watchFiles(cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA, cfg.Policies)
+	go reloadLoop(files, p.signals, end, log, func() error { return p.reload(ctx, s, cfg, log) })
+	return func() { close(end) }, nil
+}
+
+// reload reads the files again.
+func (p *process) reload(ctx context.Context, s *server.Server, cfg *config.Config, log *slog.Logger) (err error) {
+	if cfg.TLSCert == "" && cfg.Policies == "" {
+		log.Info("nothing to reload, because there is no --tls-cert and no --policies; to change settings send CONFIG SET, to reload users ACL LOAD")
 		return nil
-	})
-	return func() { close(end) }
+	}
+	if cfg.TLSCert != "" {
+		if err = s.ReloadTLS(); err == nil {
+			log.Info("reloaded the certificates")
+		}
+	}
+	return errors.Join(err, p.setPolicies(ctx, s, cfg.Policies, log))
+}
+
+// setPolicies makes a server's policies those of a file, if there is one.
+func (p *process) setPolicies(ctx context.Context, s *server.Server, file string, log *slog.Logger) error {
+	if file == "" {
+		return nil
+	}
+	want, err := policyfile.ReadFile(file, p.readFile)
+	if err != nil {
+		return err
+	}
+	changes, err := policyset.Apply(ctx, s, server.FromSettings, want, true, "")
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	log.Info("set the policies of a file", "file", file, "policies", len(want), "changes", len(changes))
+	return nil
 }
 
 // reloadLoop calls reload after each SIGHUP and each change of the files, until end is closed. One that fails is tried
 // again, because nothing shows when a file has become readable.
 func reloadLoop(files *watchedFiles, signals <-chan os.Signal, end <-chan struct{}, log *slog.Logger, reload func() error) {
-	look := time.NewTicker(certificatesEvery)
+	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	failure := "" // of the last reload, and logged
 	for {
@@ -63,7 +92,7 @@ func reloadLoop(files *watchedFiles, signals <-chan os.Signal, end <-chan struct
 			failure = ""
 		case err.Error() != failure:
 			failure = err.Error()
-			log.Error("could not reload the certificates; the old ones stay in use", "error", err)
+			log.Error("could not reload a file; what was read before stays in use", "error", err)
 		}
 	}
 }

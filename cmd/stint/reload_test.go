@@ -46,7 +46,7 @@ func TestReloadCertificates(t *testing.T) {
 		step := func(name string, want int64, do func()) {
 			t.Helper()
 			do()
-			time.Sleep(certificatesEvery)
+			time.Sleep(lookEvery)
 			synctest.Wait()
 			if got := reloads.Load(); got != want {
 				t.Fatalf("%s: %d reloads, want %d", name, got, want)

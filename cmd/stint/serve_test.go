@@ -38,12 +38,18 @@ func serveAdmin(t *testing.T, args ...string) (address, admin string) {
 // serveWithBanner is serve, and returns the lines that the server printed before.
 func serveWithBanner(t *testing.T, args ...string) (address, banner string) {
 	t.Helper()
+	return serveBy(t, &process{readFile: fstest.MapFS{}.ReadFile}, args...)
+}
+
+// serveBy is serveWithBanner by a process with files and signals of its own.
+func serveBy(t *testing.T, p *process, args ...string) (address, banner string) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	code := make(chan int, 1)
 	var stderr strings.Builder
 	go func() {
-		p := &process{readFile: fstest.MapFS{}.ReadFile, stdout: in, stderr: &stderr}
+		p.stdout, p.stderr = in, &stderr
 		code <- p.run(ctx, append([]string{"server", "--listen", "127.0.0.1:0", "--admin="}, args...))
 		in.Close()
 	}()

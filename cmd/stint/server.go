@@ -91,14 +91,23 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []se
 	o.KeepProcessors = p.addProcessors != nil && p.addProcessors(p.environ, &cfg)
 	o.Commands, o.Channels, o.KeyEvents, o.Warnings, o.Users = commands, channels, changes, warnings, users
 	s := server.New(o)
-	defer reloadCertificates(s, &cfg, p.signals, log)()
+	stopReloading, err := p.followFiles(ctx, s, &cfg, log)
+	if err != nil {
+		return err
+	}
+	defer stopReloading()
 	operators.Attach(s)
-	going, stop := state.failing(ctx)
-	defer stop(nil)
-	err = s.Serve(going, func(addresses []string) {
+	return state.serve(ctx, s, func(addresses []string) {
 		flush(false) // the banner comes last
 		p.printBanner(state.banner, addresses, operators, s)
 	})
+}
+
+// serve serves until ctx is done, or the state fails.
+func (s *state) serve(ctx context.Context, server *server.Server, ready func(addresses []string)) error {
+	going, stop := s.failing(ctx)
+	defer stop(nil)
+	err := server.Serve(going, ready)
 	if ctx.Err() == nil && going.Err() != nil {
 		return errors.Join(context.Cause(going), err)
 	}

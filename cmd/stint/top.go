@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stintdb/stint/cmd/stint/adminclient"
 	"github.com/stintdb/stint/cmd/stint/cli"
 	"github.com/stintdb/stint/cmd/stint/progress"
 	"github.com/stintdb/stint/cmd/stint/screen"
@@ -23,7 +24,7 @@ lent and to whom, and the nodes of its cluster. On a terminal it updates every
 second until you press Ctrl-C; otherwise it prints once. Set NO_COLOR to any
 value to turn colours off.
 
-` + adminUsage + `  --token-file FILE     a file with the server's --admin-token [default: the
+` + adminclient.Usage + `  --token-file FILE     a file with the server's --admin-token [default: the
                         token in STINT_ADMIN_TOKEN, if it is not a hash]
   --once                print once on a terminal too
 
@@ -39,13 +40,13 @@ const (
 // top is the command `stint top`.
 func (p *process) top(ctx context.Context, args []string) error {
 	set := cli.NewFlags("top")
-	server := p.adminFlags(set)
+	server := adminclient.AddFlags(set, p.variable)
 	tokenFile := set.String("token-file", "", "")
 	once := set.Bool("once", false, "")
 	if err := cli.ParseOnlyFlags(set, args); err != nil {
 		return err
 	}
-	client, err := p.adminClient(server)
+	client, err := adminclient.New(server, p.readFile)
 	if err != nil {
 		return err
 	}
@@ -55,14 +56,14 @@ func (p *process) top(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	drawing := &screen.Drawing{Host: client.host}
+	drawing := &screen.Drawing{Host: client.Host}
 	if progress.IsTerminal(p.stdout) {
 		drawing.Coloured = p.variable("NO_COLOR") == "" && p.variable("TERM") != "dumb"
 		if !*once {
 			return p.followOverview(ctx, client, token, drawing)
 		}
 	}
-	view, err := client.overview(ctx, token)
+	view, err := askOverview(ctx, client, token)
 	if err != nil {
 		return err
 	}
@@ -73,8 +74,8 @@ func (p *process) top(ctx context.Context, args []string) error {
 }
 
 // followOverview shows the overview in a terminal, and updates it until ctx is done.
-func (p *process) followOverview(ctx context.Context, client *adminClient, token string, drawing *screen.Drawing) (err error) {
-	view, err := client.overview(ctx, token) // an error of the first one stays on the terminal as it is
+func (p *process) followOverview(ctx context.Context, client *adminclient.Client, token string, drawing *screen.Drawing) (err error) {
+	view, err := askOverview(ctx, client, token) // an error of the first one stays on the terminal as it is
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (p *process) followOverview(ctx context.Context, client *adminClient, token
 			return nil
 		case <-time.After(topEvery):
 		}
-		if view, err = client.overview(ctx, token); err != nil {
+		if view, err = askOverview(ctx, client, token); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -103,23 +104,23 @@ func (p *process) followOverview(ctx context.Context, client *adminClient, token
 	}
 }
 
-// overview asks the server for its overview.
-func (c *adminClient) overview(ctx context.Context, token string) (v *screen.View, err error) {
+// askOverview asks the server for its overview.
+func askOverview(ctx context.Context, c *adminclient.Client, token string) (v *screen.View, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	response, err := c.ask(ctx, http.MethodGet, "/api/overview", token)
+	response, err := c.Ask(ctx, http.MethodGet, "/api/overview", token)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusOK {
 		if err := json.NewDecoder(io.LimitReader(response.Body, topMaxBytes)).Decode(&v); err != nil {
-			return nil, fmt.Errorf("%s is not a Stint server of this version: %w", c.url, err)
+			return nil, fmt.Errorf("%s is not a Stint server of this version: %w", c.URL, err)
 		}
 		return v, nil
 	}
 	if response.StatusCode == http.StatusUnauthorized {
-		return nil, unauthorized(response)
+		return nil, adminclient.Unauthorized(response)
 	}
-	return nil, fmt.Errorf("the server refuses: %s", refusal(response))
+	return nil, fmt.Errorf("the server refuses: %s", adminclient.Refusal(response))
 }

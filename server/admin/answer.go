@@ -56,7 +56,7 @@ var errUser = errors.New("bad request")
 
 // The errors of a body that is not read.
 var (
-	errTooLarge = fmt.Errorf("the body may have at most %d bytes", maxBodyBytes)
+	errTooLarge = fmt.Errorf("the body may have at most %d bytes, or %d with policies of a file", maxBodyBytes, maxFileBytes)
 	errNotJSON  = errors.New("the body must be of the type application/json")
 )
 

@@ -30,6 +30,17 @@ func hashOf(setting string) *[tokenBytes]byte {
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// policyFilePath is where the policies of a file are compared and set.
+const policyFilePath = "/api/policies/file"
+
+// bodyBytes bounds the body of a request for a path.
+func bodyBytes(path string) int64 {
+	if path == policyFilePath {
+		return maxFileBytes
+	}
+	return maxBodyBytes
+}
+
 // guard keeps pages of other sites from reading or changing anything here. It refuses unknown host names, because
 // anybody's name server can point a name at this address.
 func (a *Admin) guard(next http.Handler) http.Handler {
@@ -45,7 +56,7 @@ func (a *Admin) guard(next http.Handler) http.Handler {
 			fail(w, http.StatusForbidden, "use this server's address, or localhost, as the host")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
+		r.Body = http.MaxBytesReader(w, r.Body, bodyBytes(r.URL.Path))
 		checked.ServeHTTP(w, r)
 	})
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/admin/callers"
 	"github.com/stintdb/stint/server/command"
-	_ "github.com/stintdb/stint/server/command/all" // the table
 	"github.com/stintdb/stint/server/command/limiter"
-	"github.com/stintdb/stint/server/resp"
+	"github.com/stintdb/stint/server/policyset"
 )
 
 // draft is a policy that an operator is writing: limits as RL.POLICY SET takes them, with line breaks anywhere.
@@ -61,14 +61,9 @@ func (d *draft) words() ([]string, error) { return limitWords(d.Limits, "RL.POLI
 
 // limitWords appends limits to the words of a command.
 func limitWords(limits string, words ...string) ([]string, error) {
-	line := append([]byte(" "+strings.NewReplacer("\r", " ", "\n", " ").Replace(limits)), '\r', '\n')
-	reader := resp.Reader{Limits: resp.Limits{MaxArgs: maxBodyBytes, MaxBulk: maxBodyBytes, MaxInline: maxBodyBytes}}
-	args, _, err := reader.Next(line)
+	words, err := policyset.Words(limits, words...)
 	if err != nil {
 		return nil, userError{err.Error()}
-	}
-	for _, a := range args {
-		words = append(words, string(a))
 	}
 	return words, nil
 }
@@ -91,18 +86,11 @@ func (d *draft) limits(s *server.Server) ([]engine.Op, error) {
 
 // parsed returns the operation of a command. Errors are the same as for a client.
 func parsed(s *server.Server, words []string) (*engine.Op, error) {
-	request := command.Request{Bounds: s.Bounds()}
-	for _, w := range words {
-		request.Args = append(request.Args, []byte(w))
-	}
-	row, err := command.Find(request.Args)
-	if err == nil {
-		err = row.Parse(&request)
-	}
+	op, err := policyset.Parse(s, words)
 	if err != nil {
 		return nil, userError{err.Error()}
 	}
-	return &request.Ops[0], nil
+	return op, nil
 }
 
 // The limits of a preview.
@@ -154,18 +142,24 @@ func (a *Admin) preview(ctx context.Context, s *server.Server, r *http.Request) 
 	if err != nil {
 		return nil, err
 	}
+	return a.effectOf(ctx, s, &d, limits)
+}
+
+// effectOf returns what a draft with these limits would change.
+func (a *Admin) effectOf(ctx context.Context, s *server.Server, d *draft, limits []engine.Op) (*effect, error) {
 	old, known := s.Keys().Policy(d.Name)
-	apart := overridden(&old)
-	callers, looked := findCallers(s, limits, previewScan, previewCallers)
-	e := effect{Looked: looked, Keys: s.Keys().Len(), New: !known, Version: versionOf(&old, known), Removed: removed(old.Parts, limits)}
+	apart := callers.Overridden(&old)
+	found, looked := callers.Find(s, limits, previewScan, previewCallers)
+	e := &effect{Looked: looked, Keys: s.Keys().Len(), New: !known, Version: versionOf(&old, known), Removed: removed(old.Parts, limits)}
 	for i := range limits {
-		here := slices.DeleteFunc(callers[i], func(c caller) bool { return apart[string(c.id)] })
+		here := slices.DeleteFunc(found[i], func(c callers.Caller) bool { return apart[string(c.ID)] })
 		l, err := limitChange(ctx, s, old, limits, i, here)
 		if err != nil {
 			return nil, err
 		}
 		e.Limits = append(e.Limits, l)
 	}
+	var err error
 	e.Replay, err = a.replay(s, cmp.Or(d.Of, d.Name), limits)
 	if err == nil && e.Replay != nil && e.Replay.Of == d.Name && e.Replay.Unsent != "" {
 		err = userError{fmt.Sprintf("limits: none of the last %d requests on %s has the field %s, so each would be an error; send it first", e.Replay.LeftOut+e.Replay.Requests, d.Name, e.Replay.Unsent)}
@@ -186,25 +180,25 @@ func removed(before, draft []engine.Op) []string {
 
 // limitChange asks for a token on behalf of every caller, both the present limit on the same keys and limit i of the
 // draft.
-func limitChange(ctx context.Context, s *server.Server, old policy.Policy, limits []engine.Op, i int, callers []caller) (limitEffect, error) {
+func limitChange(ctx context.Context, s *server.Server, old policy.Policy, limits []engine.Op, i int, found []callers.Caller) (limitEffect, error) {
 	limit := limits[i]
-	l := limitEffect{Spec: limiter.SpecText(limit), Callers: len(callers), Examples: []example{}}
-	then, err := peek(ctx, s, limits, i, callers, 1)
+	l := limitEffect{Spec: limiter.SpecText(limit), Callers: len(found), Examples: []example{}}
+	then, err := callers.Peek(ctx, s, limits, i, found, 1)
 	if err != nil {
 		return l, err
 	}
-	now := make([]engine.Result, len(callers))
+	now := make([]engine.Result, len(found))
 	for i := range now {
 		now[i].Allowed = true // there is no limit
 	}
 	at := slices.IndexFunc(old.Parts, func(p engine.Op) bool { return string(p.Key) == string(limit.Key) })
 	if at >= 0 {
 		l.Before = limiter.SpecText(old.Parts[at])
-		if now, err = peek(ctx, s, old.Parts, at, callers, 1); err != nil {
+		if now, err = callers.Peek(ctx, s, old.Parts, at, found, 1); err != nil {
 			return l, err
 		}
 	}
-	for i := range callers {
+	for i := range found {
 		if !now[i].Allowed {
 			l.DeniedNow++
 		}
@@ -215,7 +209,7 @@ func limitChange(ctx context.Context, s *server.Server, old policy.Policy, limit
 			l.DeniedThen++
 		}
 		if now[i].Allowed != then[i].Allowed {
-			l.Examples = append(l.Examples, example{Key: shown(s, callers[i].key), NowAllowed: now[i].Allowed, ThenAllowed: then[i].Allowed,
+			l.Examples = append(l.Examples, example{Key: shown(s, found[i].Key), NowAllowed: now[i].Allowed, ThenAllowed: then[i].Allowed,
 				NowRemaining: now[i].Remaining, ThenRemaining: then[i].Remaining, WaitMs: command.Millis(then[i].Wait)})
 		}
 	}

@@ -97,10 +97,10 @@ func TestRightsToChangeKeys(t *testing.T) {
 	} {
 		h := newHost(t, tc.change)
 		h.serve()
-		if _, err := h.server.Do(t.Context(), "test", "RL.POLICY", "SET", "api", "TB", "user:{}", "3", "1/h"); err != nil && tc.says != "NOPERM" {
+		if _, err := h.server.Do(t.Context(), "test", []string{"RL.POLICY", "SET", "api", "TB", "user:{}", "3", "1/h"}); err != nil && tc.says != "NOPERM" {
 			t.Fatal(err)
 		}
-		if _, err := h.server.Do(t.Context(), "test", "TB.ACQUIRE", "user:a", "3", "1/h"); err != nil {
+		if _, err := h.server.Do(t.Context(), "test", []string{"TB.ACQUIRE", "user:a", "3", "1/h"}); err != nil {
 			t.Fatal(err)
 		}
 		known, is := h.server.Keys().PolicyOf("api", []byte("a"))

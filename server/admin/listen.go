@@ -64,6 +64,7 @@ const (
 	maxHeaderBytes  = 16 << 10
 	slopBytes       = 4 << 10 // net/http adds this to its limit for headers
 	maxBodyBytes    = 64 << 10
+	maxFileBytes    = 1 << 20 // of a body with the policies of a file
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 10 * time.Second
 	writeTimeout    = 2 * time.Minute // long enough for a profile

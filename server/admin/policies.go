@@ -11,6 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/admin/callers"
 	"github.com/stintdb/stint/server/command/limiter"
 )
 
@@ -86,21 +87,21 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 		}
 		for _, part := range p.Parts {
 			all = append(all, part)
-			key := templateOf(part.Key)
+			key := callers.TemplateOf(part.Key)
 			view.Limits = append(view.Limits, limitView{Spec: limiter.SpecText(part), Shared: key.IsShared()})
 		}
 		v.Policies = append(v.Policies, view)
 	}
-	callers, looked := findCallers(s, all, fillScan, fillCallers)
+	found, looked := callers.Find(s, all, fillScan, fillCallers)
 	v.Looked = looked
 	at := 0
 	for i := range v.Policies {
 		for j := range v.Policies[i].Limits {
-			results, err := peek(ctx, s, all, at, callers[at], 0)
+			results, err := callers.Peek(ctx, s, all, at, found[at], 0)
 			if err != nil {
 				return nil, err
 			}
-			a.level(s, &v.Policies[i].Limits[j], all[at].Limit, callers[at], results)
+			a.level(s, &v.Policies[i].Limits[j], all[at].Limit, found[at], results)
 			at++
 		}
 	}
@@ -109,7 +110,7 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 }
 
 // level adds up how much callers have taken of a limit.
-func (a *Admin) level(s *server.Server, v *limitView, limit limits.Limit, callers []caller, results []engine.Result) {
+func (a *Admin) level(s *server.Server, v *limitView, limit limits.Limit, found []callers.Caller, results []engine.Result) {
 	sum := 0.0
 	for i := range results {
 		res := &results[i]
@@ -122,7 +123,7 @@ func (a *Admin) level(s *server.Server, v *limitView, limit limits.Limit, caller
 		}
 		v.Bins[min(9, int(taken*10))]++
 		if sum += taken; taken > v.Most || v.MostKey == "" {
-			v.Most, v.MostKey = taken, shown(s, callers[i].key)
+			v.Most, v.MostKey = taken, shown(s, found[i].Key)
 		}
 	}
 	if v.Callers > 0 {

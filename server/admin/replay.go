@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/admin/callers"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/limiter"
 	"github.com/stintdb/stint/server/recent"
@@ -74,7 +75,7 @@ func (a *Admin) replay(s *server.Server, of string, draft []engine.Op) (*replaye
 	}
 	defer then.close()
 	defer before.close()
-	apart := overridden(&policy)
+	apart := callers.Overridden(&policy)
 	v := &replayed{Of: of, WithinMs: command.Millis(now - recorded.From), OneIn: recorded.OneIn, LeftOut: recorded.LeftOut}
 	v.Happened.Without = []string{}
 	callers, last := map[string]bool{}, int64(0)

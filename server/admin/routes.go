@@ -40,6 +40,8 @@ func (a *Admin) handler(profiles bool) http.Handler {
 		"GET /api/limit":           a.keysOfLimit,
 		"POST /api/policy/preview": a.preview,
 		"POST /api/policy":         a.setPolicy,
+		"GET " + policyFilePath:    a.policyFile,
+		"POST " + policyFilePath:   a.setPolicyFile,
 		"POST /api/key/reset":      a.resetKey,
 		"POST /api/key/override":   a.override,
 	} {

@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/admin/callers"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/limiter"
 )
@@ -25,7 +26,7 @@ func policyKeys(s *server.Server) (keys []policyKey) {
 	names := s.Keys().PolicyNames()
 	for _, name := range names[:min(len(names), policiesMatched)] {
 		s.Keys().PolicyTemplates(name, func(key []byte) bool {
-			keys = append(keys, policyKey{name, templateOf(bytes.Clone(key))})
+			keys = append(keys, policyKey{name, callers.TemplateOf(bytes.Clone(key))})
 			return true
 		})
 	}
@@ -41,7 +42,7 @@ func deniedBy(s *server.Server, keys []policyKey, key []byte) string {
 		}
 		parts := partsOf(s, keys[i].policy, id)
 		for j := range parts {
-			if string(keyOf(&parts[j], caller{id: id, fields: fields})) == string(key) {
+			if string(keyOf(&parts[j], callers.Caller{ID: id, Fields: fields})) == string(key) {
 				return keys[i].policy + ": " + limiter.SpecText(parts[j])
 			}
 		}
@@ -56,10 +57,10 @@ func partsOf(s *server.Server, policy string, id []byte) []engine.Op {
 }
 
 // keyOf returns the key of a limit for a caller, nil if the caller's id or a field is unknown.
-func keyOf(limit *engine.Op, c caller) []byte {
-	template := templateOf(limit.Key)
-	key, missing := template.AppendTo(nil, c.id, c.fields)
-	if missing != "" || c.id == nil && bytes.Contains(limit.Key, []byte(engine.Placeholder)) {
+func keyOf(limit *engine.Op, c callers.Caller) []byte {
+	template := callers.TemplateOf(limit.Key)
+	key, missing := template.AppendTo(nil, c.ID, c.Fields)
+	if missing != "" || c.ID == nil && bytes.Contains(limit.Key, []byte(engine.Placeholder)) {
 		return nil
 	}
 	return key
@@ -85,7 +86,7 @@ func viewOf(s *server.Server, known *policy.Policy, id []byte) keyPolicy {
 	view := keyPolicy{Name: known.Name, ID: string(id), Shadow: known.Shadow, Version: versionOf(known, true), Limits: []keyLimit{}, id: id}
 	for i := range known.Parts {
 		view.Own = append(view.Own, limiter.SpecText(known.Parts[i]))
-		view.templates = append(view.templates, templateOf(known.Parts[i].Key))
+		view.templates = append(view.templates, callers.TemplateOf(known.Parts[i].Key))
 	}
 	all, _ := s.Keys().PolicyOf(known.Name, nil)
 	view.Overridden = versionOf(&all, true) != view.Version
@@ -116,20 +117,20 @@ func policiesOf(ctx context.Context, s *server.Server, key []byte) (policies []k
 		view := viewOf(s, &known, id)
 		for i := range known.Parts {
 			limit := &known.Parts[i]
-			who := caller{id: id, fields: fields}
-			if who.key = keyOf(limit, who); who.key == nil {
+			who := callers.Caller{ID: id, Fields: fields}
+			if who.Key = keyOf(limit, who); who.Key == nil {
 				continue
 			}
-			now, err := peek(ctx, s, known.Parts, i, []caller{who}, 0)
+			now, err := callers.Peek(ctx, s, known.Parts, i, []callers.Caller{who}, 0)
 			if err != nil {
 				return nil, err
 			}
-			next, err := peek(ctx, s, known.Parts, i, []caller{who}, max(1, limit.Tokens))
+			next, err := callers.Peek(ctx, s, known.Parts, i, []callers.Caller{who}, max(1, limit.Tokens))
 			if err != nil {
 				return nil, err
 			}
 			if now, next := &now[0], &next[0]; next.Status == engine.OK {
-				view.Limits = append(view.Limits, keyLimit{limiter.SpecText(*limit), string(who.key), now.Remaining, next.Limit, !next.Allowed, command.Millis(next.Wait)})
+				view.Limits = append(view.Limits, keyLimit{limiter.SpecText(*limit), string(who.Key), now.Remaining, next.Limit, !next.Allowed, command.Millis(next.Wait)})
 			}
 		}
 		policies = append(policies, view)

@@ -25,6 +25,9 @@ func TestContradictions(t *testing.T) {
 		change func(*Config)
 		says   []string
 	}{
+		{"policies of a node", func(c *Config) {
+			c.ClusterListen, c.NodeID, c.Dir, c.Policies = "127.0.0.1:1", "a", "d", "p.toml"
+		}, []string{"policies (p.toml)", "stint policy apply"}},
 		{"key over bulk", func(c *Config) { c.MaxKeyBytes, c.MaxBulkBytes = 2048, 1024 }, []string{"max-key-size (2kb)", "raise max-bulk-size to at least 2kb"}},
 		{"bulk over query buffer", func(c *Config) { c.MaxBulkBytes = 5 << 20 }, []string{"query-buffer-size (4mb)", "max-bulk-size (5mb)", "raise"}},
 		{"bulk fills query buffer", func(c *Config) { c.MaxBulkBytes = 4 << 20 }, []string{"query-buffer-size (4mb) must be more than"}},

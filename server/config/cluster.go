@@ -189,6 +189,8 @@ func checkCluster(c *Config) error {
 		return conflictf("cluster-listen needs a name for this node: give it one with node-id")
 	case c.Dir == "":
 		return conflictf("cluster-listen needs a directory for this node's part of the cluster: name one with dir")
+	case c.Policies != "":
+		return conflictf("policies (%s) is for a standalone server: leave it out, and set the policies of a cluster with 'stint policy apply --prune %s'", c.Policies, c.Policies)
 	case len(c.ClusterPeers) == 0:
 		return conflictf("cluster-listen needs the addresses of the nodes: list them with cluster-peers, this one (%s) among them", c.PeerAddress())
 	}

@@ -15,6 +15,7 @@ type Config struct {
 	GRPCListen    []string // where Envoy connects; none is off
 	GRPCTLSListen []string // where Envoy connects by TLS; none is off
 	RLSConfig     string   // directory of Envoy's rules
+	Policies      string   // file of policies
 	RLSHeaders    bool     // replies to Envoy have header fields
 	RLSXDS        string   // HOST:PORT of the control plane that pushes Envoy's rules, "" is none
 	RLSXDSNode    string   // this server's name for the control plane

@@ -44,6 +44,7 @@ var settingCases = []struct {
 	{"rls-xds-tls-name", map[string]string{"": "", "control.example.com": "control.example.com"}, []string{"a\nb"}},
 	{"health-listen", map[string]string{"": "", ":8080": ":8080"}, []string{"8080", ",", "127.0.0.1:65536"}},
 	{"tls-cert", map[string]string{"": "", "/c.pem": "/c.pem"}, []string{"a\nb"}},
+	{"policies", map[string]string{"": "", "/p.toml": "/p.toml"}, []string{"a\nb", "\xff"}},
 	{"tls-key", map[string]string{"": "", "/k.pem": "/k.pem"}, []string{"a\nb"}},
 	{"tls-client-ca", map[string]string{"": "", "/ca.pem": "/ca.pem"}, []string{"a\nb"}},
 	{"admin", map[string]string{"": "", "127.0.0.1:9100": "127.0.0.1:9100", ":0": ":0"},

@@ -48,6 +48,11 @@ var serverSettings = []Setting{
 		value: func(c *Config) Value { return &textValue{&c.Dir, pathForm} },
 	},
 	{
+		Name: "policies", Group: groupState, Placeholder: "FILE",
+		Help:  "Policies, in TOML or YAML as 'stint policy export' writes them. The server sets them at the start and within 10s after FILE has changed, or at once after SIGHUP, and removes all others. The nodes of a cluster take no file; 'stint policy apply' sets their policies.",
+		value: func(c *Config) Value { return &textValue{&c.Policies, pathForm} },
+	},
+	{
 		Name: "durability", Group: groupState, Placeholder: "MODE",
 		Help:  "With --dir: interval flushes changes within 10ms and syncs within a second, always syncs before each reply, snapshot only writes snapshots.",
 		value: func(c *Config) Value { return &word{&c.Durability, []string{"interval", "always", "snapshot"}} },

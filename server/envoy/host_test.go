@@ -79,9 +79,9 @@ func (h *host) client() ratelimit.RateLimitServiceClient {
 // do executes a command as an operator.
 func (h *host) do(line string) redcon.RESP {
 	h.Helper()
-	reply, err := h.server.Do(context.Background(), "test", strings.Fields(line)...)
+	replies, err := h.server.Do(context.Background(), "test", strings.Fields(line))
 	if err != nil {
 		h.Fatal(line, err)
 	}
-	return reply
+	return replies[0]
 }

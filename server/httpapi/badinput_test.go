@@ -78,7 +78,7 @@ func TestBadBodies(t *testing.T) {
 // Names in fields cannot begin another line.
 func TestFieldInjection(t *testing.T) {
 	h := serve(t)
-	if _, err := h.Do(t.Context(), "test", "RL.POLICY", "SET", "a\"\r\nSet-Cookie: x", "TB", "u:{}", "1", "1/h"); err != nil {
+	if _, err := h.Do(t.Context(), "test", []string{"RL.POLICY", "SET", "a\"\r\nSet-Cookie: x", "TB", "u:{}", "1", "1/h"}); err != nil {
 		t.Fatal(err)
 	}
 	a := h.post("/v1/check", `{"policy":"a\"\r\nSet-Cookie: x","id":"\r\nSet-Cookie: y"}`)

@@ -92,10 +92,11 @@ func serveBy(t testing.TB, service *Service, change ...func(*config.Config)) *ho
 func (h *host) run(commands ...string) (last redcon.RESP) {
 	h.Helper()
 	for _, c := range commands {
-		var err error
-		if last, err = h.Do(context.Background(), "test", strings.Fields(c)...); err != nil {
+		replies, err := h.Do(context.Background(), "test", strings.Fields(c))
+		if err != nil {
 			h.Fatal(c, err)
 		}
+		last = replies[0]
 	}
 	return last
 }

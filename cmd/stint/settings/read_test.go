@@ -100,7 +100,7 @@ func TestListen(t *testing.T) {
 func TestEverySettingEveryWay(t *testing.T) {
 	values := map[string]string{
 		"http-listen": ":7071", "http-tls-listen": ":7072", "http-hosts": "stint.internal", "http-origins": "https://app.example.com", "ratelimit-fields": "draft-11,x-ratelimit",
-		"grpc-listen": ":7081", "grpc-tls-listen": ":7082", "rls-config": "rules", "rls-headers": "yes",
+		"grpc-listen": ":7081", "grpc-tls-listen": ":7082", "rls-config": "rules", "policies": "p.toml", "rls-headers": "yes",
 		"rls-xds": "envoy-gateway:18001", "rls-xds-node": "envoy-ratelimit", "rls-xds-wait": "no", "rls-xds-tls": "yes", "rls-xds-tls-cert": "c.pem", "rls-xds-tls-key": "k.pem", "rls-xds-tls-ca": "ca.pem",
 		"rls-xds-tls-name": "control.example.com", "health-listen": ":8080",
 		"listen": ":7000", "dir": "data", "admin": "127.0.0.1:9100", "admin-token": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "admin-tls": "yes", "pprof": "yes", "top-keys": "hashed",

@@ -1,4 +1,5 @@
-package admin
+// Package callers finds the callers of policies by the keys of their limits, and asks limits on their behalf.
+package callers
 
 import (
 	"bytes"
@@ -11,32 +12,32 @@ import (
 	"github.com/stintdb/stint/server"
 )
 
-// templateOf parses the key of a policy's limit, which was checked when the policy was set or the draft was parsed.
-func templateOf(text []byte) engine.Template {
+// TemplateOf parses the key of a policy's limit, which was checked when the policy was set or the draft was parsed.
+func TemplateOf(text []byte) engine.Template {
 	t, _ := engine.ParseTemplate(text)
 	return t
 }
 
-// caller is a key of a policy's limit, and the id and fields that make it.
-type caller struct {
-	id, key []byte
-	fields  [][]byte
+// Caller is a key of a policy's limit, and the id and fields that make it.
+type Caller struct {
+	ID, Key []byte
+	Fields  [][]byte
 }
 
-// findCallers looks through at most scan keys, in an order that does not depend on their names, for keys of the
+// Find looks through at most scan keys, in an order that does not depend on their names, for keys of the
 // limits, at most most for each limit. If all callers share a key, it is always included.
-func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers [][]caller, looked int) {
-	callers = make([][]caller, len(limits))
+func Find(s *server.Server, limits []engine.Op, scan, most int) (callers [][]Caller, looked int) {
+	callers = make([][]Caller, len(limits))
 	templates := make([]engine.Template, len(limits))
 	open := false
 	for i := range limits {
-		templates[i] = templateOf(limits[i].Key)
+		templates[i] = TemplateOf(limits[i].Key)
 		if !templates[i].IsShared() {
 			open = true
 			continue
 		}
 		key, _ := templates[i].AppendTo(nil, nil, nil)
-		callers[i] = []caller{{key: key}}
+		callers[i] = []Caller{{Key: key}}
 	}
 	if !open {
 		return callers, 0
@@ -52,7 +53,7 @@ func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers 
 				if _, _, is := templates[i].Values(name); is {
 					key := bytes.Clone(name)
 					id, fields, _ := templates[i].Values(key)
-					callers[i] = append(callers[i], caller{id, key, fields})
+					callers[i] = append(callers[i], Caller{id, key, fields})
 				}
 			}
 		})
@@ -64,8 +65,8 @@ func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers 
 	return callers, min(looked, s.Keys().Len())
 }
 
-// peek asks limit i for tokens on behalf of callers without taking any. It asks a class together with its ancestors.
-func peek(ctx context.Context, s *server.Server, limits []engine.Op, i int, callers []caller, tokens int64) ([]engine.Result, error) {
+// Peek asks limit i for tokens on behalf of callers without taking any. It asks a class together with its ancestors.
+func Peek(ctx context.Context, s *server.Server, limits []engine.Op, i int, callers []Caller, tokens int64) ([]engine.Result, error) {
 	if len(callers) == 0 {
 		return nil, nil
 	}
@@ -75,12 +76,12 @@ func peek(ctx context.Context, s *server.Server, limits []engine.Op, i int, call
 		parts := make([]engine.Op, levels)
 		for n := range parts {
 			limit := &limits[i+n]
-			key := templateOf(limit.Key)
+			key := TemplateOf(limit.Key)
 			who, _ := limit.WhoTemplate(true)
 			parts[n] = engine.Op{Options: engine.Peek, Limit: limit.Limit, Tokens: tokens, Weight: limit.Weight}
-			parts[n].Key, _ = key.AppendTo(nil, c.id, c.fields)
+			parts[n].Key, _ = key.AppendTo(nil, c.ID, c.Fields)
 			parts[n].Key = database.EscapeFrom(parts[n].Key, 0)
-			parts[n].Who, _ = who.AppendTo(nil, c.id, c.fields)
+			parts[n].Who, _ = who.AppendTo(nil, c.ID, c.Fields)
 		}
 		if ops[j] = parts[0]; levels > 1 {
 			ops[j] = engine.Op{Verb: engine.AcquireAll, Options: engine.Peek, Tokens: tokens, Parts: parts}
@@ -95,8 +96,8 @@ func peek(ctx context.Context, s *server.Server, limits []engine.Op, i int, call
 	return results, err
 }
 
-// overridden returns the ids of callers with other limits than the policy's.
-func overridden(p *policy.Policy) map[string]bool {
+// Overridden returns the ids of callers with other limits than the policy's.
+func Overridden(p *policy.Policy) map[string]bool {
 	apart := map[string]bool{}
 	for _, o := range p.Overrides {
 		apart[o.ID] = true

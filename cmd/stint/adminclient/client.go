@@ -1,6 +1,8 @@
-package main
+// Package adminclient sends requests to a server's --admin.
+package adminclient
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -19,15 +21,15 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// adminFlags are the flags of a command that name a server's --admin.
-type adminFlags struct {
+// Flags are the flags of a command that name a server's --admin.
+type Flags struct {
 	address, ca string
 	tls         bool
 	err         error // of STINT_ADMIN_TLS
 }
 
-// adminUsage describes adminFlags.
-const adminUsage = `  --admin HOST:PORT     the address of the server's --admin [default
+// Usage describes [Flags].
+const Usage = `  --admin HOST:PORT     the address of the server's --admin [default
                         STINT_ADMIN, or 127.0.0.1:6380]; if it means all
                         interfaces, the loopback address is used
   --tls                 connect by TLS, for a server with --admin-tls [default
@@ -37,30 +39,31 @@ const adminUsage = `  --admin HOST:PORT     the address of the server's --admin 
                         that this machine trusts]
 `
 
-func (p *process) adminFlags(set *pflag.FlagSet) *adminFlags {
+// AddFlags adds the flags to those of a command. Their defaults are in environment variables.
+func AddFlags(set *pflag.FlagSet, variable func(name string) string) *Flags {
 	var cfg config.Config
 	setting, _ := config.Lookup("admin-tls")
-	f := new(adminFlags)
-	if value := p.variable(setting.Env()); value != "" {
+	f := new(Flags)
+	if value := variable(setting.Env()); value != "" {
 		if err := setting.Set(&cfg, value); err != nil {
 			f.err = cli.Errorf("%s: %w", setting.Env(), err)
 		}
 	}
-	set.StringVar(&f.address, "admin", cmp.Or(p.variable("STINT_ADMIN"), config.Default().Admin), "")
+	set.StringVar(&f.address, "admin", cmp.Or(variable("STINT_ADMIN"), config.Default().Admin), "")
 	set.BoolVar(&f.tls, "tls", cfg.AdminTLS, "")
 	set.StringVar(&f.ca, "cacert", "", "")
 	return f
 }
 
-// adminClient sends requests to a server's --admin.
-type adminClient struct {
-	host string // HOST:PORT
-	url  string // of the host
+// Client sends requests to a server's --admin.
+type Client struct {
+	Host string // HOST:PORT
+	URL  string // of the host
 	http *http.Client
 }
 
-// adminClient is for the server that the flags name.
-func (p *process) adminClient(f *adminFlags) (*adminClient, error) {
+// New returns a client for the server that the flags name. readFile reads the file of --cacert.
+func New(f *Flags, readFile func(name string) ([]byte, error)) (*Client, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -77,18 +80,18 @@ func (p *process) adminClient(f *adminFlags) (*adminClient, error) {
 		// Without a host this needs no look-up of localhost, which small images do not have.
 		return new(net.Dialer).DialContext(ctx, network, f.address)
 	}
-	c := &adminClient{host: net.JoinHostPort(host, port), http: &http.Client{Transport: direct}}
-	c.url = "http://" + c.host
+	c := &Client{Host: net.JoinHostPort(host, port), http: &http.Client{Transport: direct}}
+	c.URL = "http://" + c.Host
 	if !f.tls {
 		if f.ca != "" {
 			return nil, cli.Errorf("--cacert needs --tls: add --tls, or leave --cacert out")
 		}
 		return c, nil
 	}
-	c.url = "https://" + c.host
+	c.URL = "https://" + c.Host
 	direct.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: f.ca == "" && (host == "localhost" || ip != nil && ip.IsLoopback())} //nolint:gosec // a certificate names the address that other machines use
 	if f.ca != "" {
-		pem, err := p.readFile(f.ca)
+		pem, err := readFile(f.ca)
 		if err != nil {
 			return nil, cli.Errorf("--cacert: %w", err)
 		}
@@ -100,12 +103,20 @@ func (p *process) adminClient(f *adminFlags) (*adminClient, error) {
 	return c, nil
 }
 
-// ask sends a request without a body. bearer is the token, or a user and password with a colon in between; "" for
+// Ask sends a request without a body. bearer is the token, or a user and password with a colon in between; "" for
 // neither. The caller closes the body of the response.
-func (c *adminClient) ask(ctx context.Context, method, path, bearer string) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.url+path, nil)
+func (c *Client) Ask(ctx context.Context, method, path, bearer string) (*http.Response, error) {
+	return c.Send(ctx, method, path, bearer, nil)
+}
+
+// Send is Ask with a body in JSON, nil for none.
+func (c *Client) Send(ctx context.Context, method, path, bearer string, body []byte) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
 	}
 	if bearer != "" {
 		request.Header.Set("Authorization", "Bearer "+bearer)
@@ -117,18 +128,33 @@ func (c *adminClient) ask(ctx context.Context, method, path, bearer string) (*ht
 	case err != nil:
 		return nil, fmt.Errorf("the server does not answer: %w", err)
 	case response.StatusCode == http.StatusBadRequest && response.TLS == nil:
-		defer response.Body.Close()
-		if said, _ := io.ReadAll(io.LimitReader(response.Body, 4096)); strings.Contains(string(said), "HTTP request to an HTTPS server") {
+		said, _ := io.ReadAll(io.LimitReader(response.Body, 4096))
+		_ = response.Body.Close()
+		if strings.Contains(string(said), "HTTP request to an HTTPS server") {
 			return nil, errors.New("the server has --admin-tls: add --tls")
 		}
-		return nil, fmt.Errorf("%s replies %s", c.url, response.Status)
+		response.Body = io.NopCloser(bytes.NewReader(said))
 	}
 	return response, nil
 }
 
-// refusal is the error in an answer, or its status if there is none.
-func refusal(response *http.Response) string {
+// Refusal is the error in an answer, or its status if there is none.
+func Refusal(response *http.Response) string {
 	var answer struct{ Error string }
 	_ = json.NewDecoder(io.LimitReader(response.Body, 4096)).Decode(&answer)
 	return cmp.Or(answer.Error, response.Status)
+}
+
+// Unauthorized is the error of a server that wants its token, or if it has none, a user's password.
+func Unauthorized(response *http.Response) error {
+	wantsPassword := strings.Contains(response.Header.Get("WWW-Authenticate"), "password")
+	switch given := response.Request.Header.Get("Authorization") != ""; {
+	case given && wantsPassword:
+		return fmt.Errorf("the server refuses: %s; check --user and --password-file", Refusal(response))
+	case given:
+		return fmt.Errorf("the server refuses: %s; check --token-file, or STINT_ADMIN_TOKEN", Refusal(response))
+	case wantsPassword:
+		return errors.New("the server needs a user's password: put it into a file, and name the file with --password-file")
+	}
+	return errors.New("the server needs its --admin-token: put it into a file, and name the file with --token-file")
 }

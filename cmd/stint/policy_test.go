@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stintdb/stint/cmd/stint/policyfile"
+	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
+)
+
+// policyRun is stint policy for the server at an address of --admin.
+func policyRun(t *testing.T, admin string) func(args ...string) (int, string) {
+	return func(args ...string) (int, string) {
+		t.Helper()
+		var out strings.Builder
+		p := &process{readFile: readRegularFile, stdout: &out, stderr: &out}
+		code := p.run(t.Context(), append([]string{"policy", "--admin", admin}, args...))
+		return code, out.String()
+	}
+}
+
+// written writes a file of a test and returns its path.
+func written(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const apiFile = `[policies.api]
+limits = ["TB user:{} 5 5/m"]
+[policies.api.overrides]
+acme = ["TB user:{} 50 50/m"]
+`
+
+func TestPolicyCommand(t *testing.T) {
+	address, admin := serveAdmin(t)
+	send := connect(t, address)
+	for _, command := range []string{"RL.POLICY SET api TB user:{} 10 10/m STRICT", "RL.POLICY SET old TB old:{} 1 1/h", "RL.CHECK api bob 7"} {
+		send(command)
+	}
+	dir, run := t.TempDir(), policyRun(t, admin)
+	file := written(t, filepath.Join(dir, "api.toml"), apiFile)
+	before, yaml := filepath.Join(dir, "before.yaml"), filepath.Join(dir, "now.yml")
+
+	code, got := run("diff", file)
+	got = regexp.MustCompile("in the last [0-9]+s").ReplaceAllString(got, "in the last N s")
+	if want := `change policy api
+  - TB user:{} 10 10/1m
+  - strict
+  + TB user:{} 5 5/1m
+    next requests denied: 0 now, 1 then, of 1 caller
+    of 1 request in the last N s, denied: 0, with these limits 1
+add override of policy api for acme
+  + TB user:{} 50 50/1m
+`; code != exitDiffers || got != want {
+		t.Errorf("diff: exit %d\n%s", code, got)
+	}
+	if code, _ := run("apply", "--dry-run", file); code != exitOK {
+		t.Errorf("apply --dry-run: exit %d", code)
+	}
+	if code, got := run("apply", "--prune", "--before", before, file); code != exitOK || !strings.Contains(got, "remove policy old\n") || !strings.HasSuffix(got, "\nMade 3 changes.\n") {
+		t.Fatalf("apply: exit %d\n%s", code, got)
+	}
+	if code, got := run("diff", "--prune", file); code != exitOK || got != "The server has these policies.\n" {
+		t.Errorf("diff of what was applied: exit %d\n%s", code, got)
+	}
+	if code, got := run("export", yaml); code != exitOK || got != "" {
+		t.Errorf("export: exit %d\n%s", code, got)
+	}
+	if code, got := run("diff", "--prune", yaml); code != exitOK {
+		t.Errorf("diff of what was exported: exit %d\n%s", code, got)
+	}
+	code, got = run("apply", "--prune", "--json", before)
+	var reply struct{ Changes []any }
+	if err := json.Unmarshal([]byte(got), &reply); err != nil || code != exitOK || len(reply.Changes) != 3 {
+		t.Errorf("going back: exit %d\n%s", code, got)
+	}
+	if code, got := run("export"); code != exitOK || !strings.Contains(got, "[policies.old]") || !strings.Contains(got, "strict = true") {
+		t.Errorf("after going back: exit %d\n%s", code, got)
+	}
+	if code, got := run("schema"); code != exitOK || got != policyfile.Schema || !json.Valid([]byte(got)) {
+		t.Errorf("schema: exit %d\n%s", code, got)
+	}
+}
+
+// Mistakes on the command line and in a file are named, with the line of the file.
+func TestPolicyMistakes(t *testing.T) {
+	_, admin := serveAdmin(t)
+	dir, run := t.TempDir(), policyRun(t, admin)
+	write := func(name, text string) string { return written(t, filepath.Join(dir, name), text) }
+	for want, args := range map[string][]string{
+		"needs export, diff, apply or schema, got ''": {},
+		"got 'expot'":                {"expot"},
+		"policy diff: got 0 files":   {"diff"},
+		"export: takes no --prune":   {"export", "--prune"},
+		"diff: takes no --before":    {"diff", "--before", "x.toml", write("a.toml", apiFile)},
+		"must end in .toml":          {"export", filepath.Join(dir, "x.txt")},
+		"no such file":               {"apply", filepath.Join(dir, "none.toml")},
+		"line 2: policies.api.limit": {"diff", write("b.toml", "[policies.api]\nlimit = []\n")},
+		"line 3":                     {"diff", write("c.yaml", "policies:\n  api:\n    limit: []\n")},
+		"line 2:":                    {"diff", write("d.toml", "[policies.api]\nlimits = 1\n")},
+		"it has no policies":         {"diff", write("e.yaml", "")},
+		"more than one document":     {"diff", write("f.yaml", "policies: {}\n---\npolicies: {}\n")},
+		`policy "api": ERR spec`:     {"diff", write("g.toml", "[policies.api]\nlimits = [\"XX a 1 1/s\"]\n")},
+		"the server does not answer": {"export", "--admin", testserver.ReserveAddress(t)},
+	} {
+		if code, got := run(args...); code == exitOK || code == exitDiffers || !strings.Contains(got, want) {
+			t.Errorf("%v: exit %d, %s", args, code, got)
+		}
+	}
+}
+
+// A server whose policies are in a file has them at its start, and new ones after SIGHUP. A file with a mistake changes
+// nothing, and keeps a server from starting.
+func TestPoliciesOfAServer(t *testing.T) {
+	file := written(t, filepath.Join(t.TempDir(), "policies.toml"), apiFile)
+	hangUp := make(chan os.Signal, 1)
+	address, _ := serveBy(t, &process{readFile: readRegularFile, signals: hangUp}, "--policies", file)
+	send := connect(t, address)
+	if got := send("RL.CHECK api acme 50"); strings.HasPrefix(got, "-") {
+		t.Errorf("after the start: %s", got)
+	}
+	written(t, file, strings.Replace(apiFile, "api", "web", 2))
+	hangUp <- syscall.SIGHUP
+	testwait.Until(t, "the policies of the changed file", func() bool { return strings.Contains(send("RL.POLICY LIST"), "web") })
+	if got := send("RL.POLICY LIST"); strings.Contains(got, "api") {
+		t.Errorf("a policy that left the file is still there: %q", got)
+	}
+	written(t, file, "[policies.web]\nlimits = [\"XX\"]\n")
+	hangUp <- syscall.SIGHUP
+	if got := send("RL.CHECK web acme 1"); strings.HasPrefix(got, "-") {
+		t.Errorf("after a mistake in the file: %s", got)
+	}
+	var said strings.Builder
+	p := &process{readFile: readRegularFile, stdout: io.Discard, stderr: &said}
+	if c := p.run(t.Context(), []string{"server", "--listen", "127.0.0.1:0", "--admin=", "--policies", file}); c == exitOK || !strings.Contains(said.String(), `policy "web": ERR spec`) {
+		t.Errorf("a start with a mistake in the file: exit %d, %s", c, &said)
+	}
+}

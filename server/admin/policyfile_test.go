@@ -1,0 +1,161 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/engine/policy"
+	"github.com/stintdb/stint/server/policyset"
+)
+
+// exported returns the policies as a file has them.
+func (h *host) exported() (p policyset.Present) {
+	h.Helper()
+	status, body := h.get(policyFilePath)
+	if err := json.Unmarshal([]byte(body), &p); err != nil || status != http.StatusOK {
+		h.Fatal(status, body, err)
+	}
+	return p
+}
+
+// demand sends the policies that the server should have.
+func (h *host) demand(q policyset.Request) (status int, body string, reply policyset.Reply) {
+	h.Helper()
+	text, err := json.Marshal(q)
+	if err != nil {
+		h.Fatal(err)
+	}
+	if status, body = h.send(http.MethodPost, policyFilePath, string(text)); status == http.StatusOK {
+		if err := json.Unmarshal([]byte(body), &reply); err != nil {
+			h.Fatal(body, err)
+		}
+	}
+	return status, body, reply
+}
+
+// summary is a change in a word each for policy, caller and kind.
+func summary(changes []policyset.Shown) string {
+	var all []string
+	for _, c := range changes {
+		kind := "change"
+		switch {
+		case c.Before == nil:
+			kind = "add"
+		case c.After == nil:
+			kind = "remove"
+		}
+		all = append(all, strings.Join([]string{kind, c.Policy, c.ID}, " "))
+	}
+	return strings.Join(all, ", ")
+}
+
+func rule(limits ...string) policyset.Policy {
+	return policyset.Policy{Rule: policyset.Rule{Limits: limits}}
+}
+
+// A file's policies are compared with the server's, set all together, removed only if that is asked for, and not set if
+// they were changed since.
+func TestPolicyFile(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	c := h.dial()
+	h.do(c, "RL.POLICY SET old TB old:{} 1 1/h", "RL.POLICY SET api TB user:{} 10 10/m STRICT", "RL.POLICY OVERRIDE api acme TB user:{} 20 20/m",
+		"RL.POLICY OVERRIDE api gone TB user:{} 2 2/m")
+	before := h.exported()
+	want := policyset.Set{"api": rule("TB user:{} 5 5/60s"), "web": rule("TB web:{} 1 1/s", "FW web-day:{} 10 @day")}
+	api := want["api"]
+	api.Overrides = map[string][]string{"acme": {"TB user:{} 20 20/60s"}, "new": {"TB user:{} 30 30/m"}}
+	want["api"] = api
+	h.do(c, "RL.CHECK api bob 7")
+
+	status, body, shown := h.demand(policyset.Request{Policies: want, Prune: true})
+	if got := summary(shown.Changes); status != http.StatusOK || got != "change api , add api new, remove api gone, add web , remove old " {
+		t.Fatalf("%d %s: %s", status, got, body)
+	}
+	if e := shown.Changes[0].Effect; e == nil || e.Callers != 1 || e.DeniedNow != 0 || e.DeniedThen != 1 || e.Replay == nil || e.Replay.Requests != 1 || e.Replay.Denied != 0 || e.Replay.Then != 1 {
+		t.Errorf("the effect on bob, who took 7 of 10: %+v, %+v", e, e.Replay)
+	}
+	if now := h.exported(); now.Version != before.Version || shown.Version != before.Version {
+		t.Error("looking at changes made some")
+	}
+	h.do(c, "RL.POLICY SET late TB late:{} 1 1/h")
+	if status, body, _ := h.demand(policyset.Request{Policies: want, Apply: true, Version: shown.Version}); status != http.StatusBadRequest || !strings.Contains(body, "somebody else") {
+		t.Errorf("after another change: %d %s", status, body)
+	}
+	h.do(c, "RL.POLICY DEL late")
+	if status, body, made := h.demand(policyset.Request{Policies: want, Prune: true, Apply: true, Version: shown.Version}); status != http.StatusOK || len(made.Changes) != 5 {
+		t.Fatalf("%d %s", status, body)
+	}
+	now := h.exported()
+	if got := fmt.Sprint(now.Policies); got != "map[api:{{[TB user:{} 5 5/1m] false false} map[acme:[TB user:{} 20 20/1m] new:[TB user:{} 30 30/1m]]} web:{{[TB web:{} 1 1/1s FW web-day:{} 10 @day] false false} map[]}]" {
+		t.Error(got)
+	}
+	if _, _, made := h.demand(policyset.Request{Policies: now.Policies, Prune: true, Apply: true}); len(made.Changes) != 0 {
+		t.Errorf("the same policies again are %d changes", len(made.Changes))
+	}
+	h.demand(policyset.Request{Policies: before.Policies, Prune: true, Apply: true})
+	if back := h.exported(); back.Version != before.Version {
+		t.Errorf("the policies of before, set again, are %v", back.Policies)
+	}
+	if _, _, made := h.demand(policyset.Request{Policies: policyset.Set{}, Apply: true}); len(made.Changes) != 0 {
+		t.Error("without prune, policies that are not in the file were removed")
+	}
+}
+
+// One mistake, or a policy that the server has no room for, leaves all policies as they were.
+func TestPolicyFileIsSetWholly(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	c := h.dial()
+	h.do(c, "RL.POLICY SET kept TB kept:{} 1 1/h")
+	before := h.exported()
+	for name, tc := range map[string]struct {
+		set  policyset.Set
+		says string
+	}{
+		"limit":    {policyset.Set{"a": rule("TB a:{} 1 1/s"), "b": rule("TB b:{} x 1/s")}, `policy \"b\": ERR`},
+		"none":     {policyset.Set{"a": rule()}, "it has no limits"},
+		"option":   {policyset.Set{"a": rule("TB a:{} 1 1/s SHADOW")}, "shadow = true"},
+		"override": {policyset.Set{"a": {Rule: rule("TB a:{} 1 1/s").Rule, Overrides: map[string][]string{"x": {"NONE"}}}}, `override for \"x\"`},
+		"name":     {policyset.Set{"": rule("TB a:{} 1 1/s")}, "policy"},
+	} {
+		if status, body, _ := h.demand(policyset.Request{Policies: tc.set, Apply: true}); status != http.StatusBadRequest || !strings.Contains(body, tc.says) {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+	many := policyset.Set{}
+	for i := range policy.MaxPolicies {
+		many[fmt.Sprint("p", i)] = rule("TB a:{} 1 1/s")
+	}
+	if status, body, _ := h.demand(policyset.Request{Policies: many, Apply: true}); status != http.StatusBadRequest || !strings.Contains(body, "nothing was changed") {
+		t.Errorf("too many policies: %d %s", status, body)
+	}
+	if now := h.exported(); now.Version != before.Version {
+		t.Errorf("the policies are %d now", len(now.Policies))
+	}
+	for body, want := range map[string]string{
+		`{"policies":{},"prun":true}`: "prun", `{"policies":{"a":{"limits":["TB a 1 1/s"],"x":1}}}`: "x",
+	} {
+		if status, text := h.send(http.MethodPost, policyFilePath, body); status != http.StatusBadRequest || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+}
+
+// Policies and callers whose names a file cannot have are named, and not left out.
+func TestPolicyFileOfOtherBytes(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	c := h.dial()
+	h.do(c, "RL.POLICY SET \xff TB kept:{} 1 1/h")
+	if status, body := h.get(policyFilePath); status != http.StatusBadRequest || !strings.Contains(body, "UTF-8") {
+		t.Errorf("%d %s", status, body)
+	}
+	h.do(c, "RL.POLICY DEL \xff", "RL.POLICY SET p TB kept:{} 1 1/h", "RL.POLICY OVERRIDE p \xff TB kept:{} 1 1/h")
+	if status, body := h.get(policyFilePath); status != http.StatusBadRequest || !strings.Contains(body, "UTF-8") {
+		t.Errorf("%d %s", status, body)
+	}
+}
