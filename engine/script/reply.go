@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stintdb/stint/engine/digits"
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
 	"github.com/stintdb/stint/engine/script/value"
@@ -26,7 +27,7 @@ func appendError(reply []byte, text string) []byte {
 }
 
 func appendHeader(reply []byte, kind byte, n int64) []byte {
-	return append(strconv.AppendInt(append(reply, kind), n, 10), "\r\n"...)
+	return append(digits.Append(append(reply, kind), n), "\r\n"...)
 }
 
 func appendBulk[T string | []byte](reply []byte, text T) []byte {

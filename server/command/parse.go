@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/digits"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -187,15 +188,18 @@ func LooksLikeNumber(word []byte) bool {
 
 // ParseRedisInt parses an integer as Redis's commands on data do: no '+', no leading zeros, no blanks.
 func ParseRedisInt(b []byte) (n int64, ok bool) {
-	digits, negative := b, false
+	text, negative := b, false
 	if len(b) > 1 && b[0] == '-' {
-		digits, negative = b[1:], true
+		text, negative = b[1:], true
 	}
-	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && (len(digits) > 1 || negative) {
+	if len(text) == 0 || len(text) > 19 || text[0] == '0' && (len(text) > 1 || negative) {
 		return 0, false
 	}
-	u := uint64(0)
-	for _, d := range digits {
+	u, known := uint64(0), 0
+	if len(text) >= 8 {
+		u, known = digits.ReadEights(text)
+	}
+	for _, d := range text[known:] {
 		if d < '0' || d > '9' {
 			return 0, false
 		}

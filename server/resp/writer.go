@@ -3,12 +3,13 @@ package resp
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/engine/digits"
 )
 
 // Writer appends replies to Buf, in the protocol version the client chose.
@@ -45,31 +46,17 @@ func (w *Writer) Ints(values ...int64) {
 			at += 5
 		case n >= 100 && n < 1e8:
 			to[0] = ':'
-			text, length := decimal(uint64(n))
+			text, length := digits.Short(uint64(n))
 			binary.LittleEndian.PutUint64(to[1:], text)
 			to[length+1], to[length+2] = '\r', '\n'
 			at += length + 3
 		case n == -1:
 			at += copy(to, ":-1\r\n")
 		default:
-			at += len(redcon.AppendInt(to[:0], n))
+			at += len(append(digits.Append(append(to[:0], ':'), n), "\r\n"...))
 		}
 	}
 	w.Buf = b[:at]
-}
-
-// decimal returns the digits of n < 10^8 as bytes, the first one lowest. It divides all parts of the number at once,
-// each by a multiplication:
-// https://pvk.ca/Blog/2017/12/22/appnexus-common-framework-its-out-also-how-to-print-integers-faster/
-func decimal(n uint64) (text uint64, length int) {
-	const hundredth, tenth = 10486, 103 // of 2^20 and of 2^10: exact for four and for two digits
-	x := n/1e4 | n%1e4<<32
-	q := x * hundredth >> 20 & 0x7f_0000_007f
-	x = q | (x-100*q)<<16
-	q = x * tenth >> 10 & 0xf_000f_000f_000f
-	x = q | (x-10*q)<<8
-	zeros := bits.TrailingZeros64(x|1<<56) / 8 // at least the last digit is written
-	return (x | 0x3030_3030_3030_3030) >> (8 * zeros), 8 - zeros
 }
 
 // maxIntBytes is the room that an integer takes at most.

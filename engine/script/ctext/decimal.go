@@ -3,7 +3,8 @@ package ctext
 import (
 	"math"
 	"math/bits"
-	"strconv"
+
+	"github.com/stintdb/stint/engine/digits"
 )
 
 // Most numbers of scripts have less than 20 digits and no exponent: counts, times, and tokens with a fraction. They are
@@ -16,10 +17,13 @@ func ReadShort(s string) (x float64, ok bool) {
 	if len(s) == 0 || len(s) > 19 {
 		return 0, false
 	}
-	digits, places := uint64(0), 0
+	n, places := uint64(0), 0
 	i := 0
+	if len(s) >= 8 {
+		n, i = digits.ReadEights(s)
+	}
 	for ; i < len(s) && s[i]-'0' <= 9; i++ {
-		digits = digits*10 + uint64(s[i]-'0')
+		n = n*10 + uint64(s[i]-'0')
 	}
 	if i == 0 {
 		return 0, false
@@ -33,13 +37,13 @@ func ReadShort(s string) (x float64, ok bool) {
 			if s[i]-'0' > 9 {
 				return 0, false
 			}
-			digits = digits*10 + uint64(s[i]-'0')
+			n = n*10 + uint64(s[i]-'0')
 		}
 	}
 	if places == 0 {
-		return float64(digits), true
+		return float64(n), true
 	}
-	return quotient(digits, powersOfTen[places]), true
+	return quotient(n, powersOfTen[places]), true
 }
 
 // quotient is a/b for a power of ten, rounded once to the nearest float.
@@ -81,24 +85,24 @@ func appendDecimal(dst []byte, x float64, precision int) (out []byte, ok bool) {
 	if places <= 0 || places >= len(powersOfTen) {
 		return dst, false
 	}
-	digits, rest := bits.Mul64(fraction, powersOfTen[places])
-	if rest > 1<<63 || rest == 1<<63 && digits&1 == 1 {
-		if digits++; digits == powersOfTen[places] {
-			whole, digits = whole+1, 0
+	fractional, rest := bits.Mul64(fraction, powersOfTen[places])
+	if rest > 1<<63 || rest == 1<<63 && fractional&1 == 1 {
+		if fractional++; fractional == powersOfTen[places] {
+			whole, fractional = whole+1, 0
 		}
 	}
-	for places > 0 && digits%10 == 0 {
-		digits, places = digits/10, places-1
+	for places > 0 && fractional%10 == 0 {
+		fractional, places = fractional/10, places-1
 	}
 	var text [20]byte
 	at := len(text)
 	for range places {
 		at--
-		text[at], digits = byte('0'+digits%10), digits/10
+		text[at], fractional = byte('0'+fractional%10), fractional/10
 	}
 	if places > 0 {
 		at--
 		text[at] = '.'
 	}
-	return append(strconv.AppendUint(dst, whole, 10), text[at:]...), true
+	return append(digits.Append(dst, int64(whole)), text[at:]...), true
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/stintdb/stint/engine/digits"
 )
 
 // maxNumeral is the longest text of a number.
@@ -129,7 +131,7 @@ func NumeralEnd(s string, digit func(byte) bool, exponent byte) int {
 // on x86-64.
 func AppendNumber(dst []byte, x float64, precision int) []byte {
 	if n := int64(x); float64(n) == x && n > -1e14 && n < 1e14 && (n != 0 || !math.Signbit(x)) {
-		return strconv.AppendInt(dst, n, 10)
+		return digits.Append(dst, n)
 	}
 	switch {
 	case math.IsNaN(x):

@@ -1,10 +1,10 @@
 package data
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/digits"
 	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
@@ -159,7 +159,7 @@ func AddInts(a, b int64) (sum int64, ok bool) {
 }
 
 // FormatInt formats a number in a buffer that the next call of FormatInt overwrites.
-func (c *Call) FormatInt(n int64) []byte { return strconv.AppendInt(c.digits[:0], n, 10) }
+func (c *Call) FormatInt(n int64) []byte { return digits.Append(c.digits[:0], n) }
 
 // BulkInt writes a number as a bulk string.
 func (c *Call) BulkInt(n int64) { c.Writer.Bulk(c.FormatInt(n)) }

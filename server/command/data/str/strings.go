@@ -1,9 +1,8 @@
 package str
 
 import (
-	"strconv"
-
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/digits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -205,7 +204,7 @@ func increment(c *data.Call, by int64) {
 		return
 	}
 	edited := c.Tx.Edit(c.Args[1], engine.StringKind)
-	edited.Data = strconv.AppendInt(edited.Data[:0], sum, 10)
+	edited.Data = digits.Append(edited.Data[:0], sum)
 	c.Writer.Int(sum)
 }
 
