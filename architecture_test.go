@@ -118,7 +118,7 @@ var within = map[string][]string{
 	"engine/script/ctext":       {"engine/digits"},
 	"engine/digits":             {},
 	"engine/script/interpreter": {"engine/script/ctext", "engine/script/syntax", "engine/script/value"},
-	"engine/script/library":     {"engine/script/ctext", "engine/script/interpreter", "engine/script/value"},
+	"engine/script/library":     {"engine/digits", "engine/script/ctext", "engine/script/interpreter", "engine/script/value"},
 	"engine/script/syntax":      {"engine/script/ctext"},
 	"engine/script/value":       {"engine/script/ctext"},
 	"internal/loans":            {"engine", "engine/purse"},

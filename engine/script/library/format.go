@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stintdb/stint/engine/digits"
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/value"
 )
 
 // directive is one %-10.3f of a format.
@@ -16,41 +18,109 @@ type directive struct {
 	width, precision                   int // precision -1: none
 }
 
+// formatPart is a text of a format, or a directive and the kind of its argument.
+type formatPart struct {
+	text string // of a directive ""
+	directive
+	conversion byte
+	takes      value.Kind // nil if there is no such conversion
+}
+
+// nextPart reads the part of a format that begins at i, and returns where the next part begins.
+func nextPart(format string, i int) (p formatPart, next int, problem string) {
+	if format[i] != '%' {
+		for next = i + 1; next < len(format) && format[next] != '%'; next++ {
+		}
+		return formatPart{text: format[i:next]}, next, ""
+	}
+	if i++; i < len(format) && format[i] == '%' {
+		return formatPart{text: "%"}, i + 1, ""
+	}
+	if p.directive, next, problem = readDirective(format, i); next < len(format) {
+		switch p.conversion = format[next]; p.conversion {
+		case 'c', 'd', 'i', 'o', 'u', 'x', 'X', 'e', 'E', 'f', 'g', 'G':
+			p.takes = value.NumberKind
+		case 'q', 's':
+			p.takes = value.StringKind
+		}
+	}
+	return p, next + 1, problem
+}
+
 // stringFormat is string.format, with the rules of C's printf.
 func stringFormat(L *interpreter.Thread) int {
 	format := L.CheckString(1)
 	L.ChargeBytes(len(format) * 4)
 	var out []byte
 	arg := 1
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' {
-			out = append(out, format[i])
-			continue
-		}
-		i++
-		if i < len(format) && format[i] == '%' {
-			out = append(out, '%')
+	for at := 0; at < len(format); {
+		p, next, problem := nextPart(format, at)
+		if at = next; p.text != "" {
+			out = append(out, p.text...)
 			continue
 		}
 		arg++
-		if arg > L.Top() {
+		switch {
+		case arg > L.Top():
 			L.BadArgument(arg, "no value")
+		case problem != "":
+			L.Fail("%s", problem)
+		case p.takes == value.NumberKind:
+			out = p.convert(L, out, value.Number(L.CheckNumber(arg)))
+		case p.takes == value.StringKind:
+			out = p.convert(L, out, value.String(L.CheckString(arg)))
+		default:
+			L.Fail("invalid option '%%%s' to 'format'", strings.Trim(string(rune(p.conversion)), "\x00"))
 		}
-		d, next := readDirective(L, format, i)
-		i = next
-		conversion := byte(0)
-		if i < len(format) {
-			conversion = format[i]
-		}
-		before := len(out)
-		out = d.convert(L, out, conversion, arg)
-		L.Charge(8 + (len(out)-before)/interpreter.BytesPerStep)
 	}
 	return L.PushText(out)
 }
 
+// directFormat is the [interpreter.Direct] of a constant format, which it reads once.
+func directFormat(s interpreter.Site) interpreter.Direct {
+	var parts []formatPart
+	var kinds []value.Kind // of the arguments
+	format := ""
+	if s.First.IsString() {
+		format = s.First.Text()
+	}
+	for at := 0; at < len(format); {
+		p, next, problem := nextPart(format, at)
+		if at, parts = next, append(parts, p); p.text == "" {
+			kinds = append(kinds, p.takes)
+		}
+		if problem != "" || p.text == "" && p.takes == value.NilKind {
+			parts = nil
+			break
+		}
+	}
+	return func(L *interpreter.Thread, args []value.Value) (value.Value, bool) {
+		if parts == nil || len(args) <= len(kinds) {
+			return value.Nil, false
+		}
+		for i, kind := range kinds {
+			if args[i+1].Kind() != kind {
+				return value.Nil, false
+			}
+		}
+		L.ChargeBytes(len(format) * 4)
+		var room [64]byte
+		out := room[:0]
+		for i := range parts {
+			if p := &parts[i]; p.text != "" {
+				out = append(out, p.text...)
+			} else {
+				args = args[1:]
+				out = p.convert(L, out, args[0])
+			}
+		}
+		L.ChargeBytes(len(out))
+		return L.Text(out), true
+	}
+}
+
 // readDirective reads flags, width and precision.
-func readDirective(L *interpreter.Thread, format string, i int) (d directive, next int) {
+func readDirective(format string, i int) (d directive, next int, problem string) {
 	start := i
 	for ; i < len(format) && strings.IndexByte("-+ #0", format[i]) >= 0; i++ {
 		switch format[i] {
@@ -67,7 +137,7 @@ func readDirective(L *interpreter.Thread, format string, i int) (d directive, ne
 		}
 	}
 	if i-start >= 6 {
-		L.Fail("invalid format (repeated flags)")
+		return d, i, "invalid format (repeated flags)"
 	}
 	digits := func() (n int) {
 		for end := i + 2; i < end && i < len(format) && ctext.IsDigit(format[i]); i++ {
@@ -81,60 +151,60 @@ func readDirective(L *interpreter.Thread, format string, i int) (d directive, ne
 		d.precision = digits()
 	}
 	if i < len(format) && ctext.IsDigit(format[i]) {
-		L.Fail("invalid format (width or precision too long)")
+		problem = "invalid format (width or precision too long)"
 	}
-	return d, i
+	return d, i, problem
 }
 
-// convert appends an argument as the conversion wants it.
-func (d directive) convert(L *interpreter.Thread, out []byte, conversion byte, arg int) []byte {
-	switch conversion {
+// convert appends an argument as the conversion wants it, and takes the price.
+func (p *formatPart) convert(L *interpreter.Thread, out []byte, v value.Value) []byte {
+	d, before := p.directive, len(out)
+	switch p.conversion {
 	case 'c':
 		d.zero = false
-		text := d.pad(nil, "", []byte{byte(L.CheckInt(arg))})
-		if end := bytes.IndexByte(text, 0); end >= 0 { // as a string of C ends
-			text = text[:end]
-		}
-		return append(out, text...)
+		out = append(out, untilZero(d.pad(nil, "", []byte{byte(ctext.ToInt64(v.Float()))}))...)
 	case 'd', 'i':
-		n := ctext.ToInt64(L.CheckNumber(arg))
+		n := ctext.ToInt64(v.Float())
 		magnitude := uint64(n)
 		if n < 0 {
 			magnitude = -magnitude
 		}
-		return d.integer(out, d.sign(n < 0), strconv.FormatUint(magnitude, 10))
-	case 'o', 'u', 'x', 'X':
-		return d.unsigned(out, ctext.ToUint64(L.CheckNumber(arg)), conversion)
-	case 'e', 'E', 'f', 'g', 'G':
-		x := L.CheckNumber(arg)
-		L.Charge(ctext.WritePrice(x, d.precision, conversion))
-		return d.float(out, x, conversion)
+		out = d.integer(out, d.sign(n < 0), strconv.FormatUint(magnitude, 10))
 	case 'q':
-		s := L.CheckString(arg)
-		L.ChargeBytes(len(s) * 8)
-		return quote(out, s)
+		L.ChargeBytes(len(v.Text()) * 8)
+		out = quote(out, v.Text())
 	case 's':
-		s := L.CheckString(arg)
-		if d.precision < 0 && len(s) >= 100 {
-			L.ChargeBytes(len(s))
-			return append(out, s...)
-		}
-		L.ChargeBytes(len(s) / 2)
-		if end := strings.IndexByte(s, 0); end >= 0 {
-			s = s[:end]
-		}
-		if d.precision >= 0 && d.precision < len(s) {
-			s = s[:d.precision]
-		}
-		d.zero = false
-		return d.pad(out, "", []byte(s))
+		out = d.string(L, out, v.Text())
+	case 'o', 'u', 'x', 'X':
+		out = d.unsigned(out, ctext.ToUint64(v.Float()), p.conversion)
+	default:
+		L.Charge(ctext.WritePrice(v.Float(), d.precision, p.conversion))
+		out = d.float(out, v.Float(), p.conversion)
 	}
-	shown := ""
-	if conversion != 0 {
-		shown = string([]byte{conversion})
+	L.Charge(8 + (len(out)-before)/interpreter.BytesPerStep)
+	return out
+}
+
+func (d directive) string(L *interpreter.Thread, out []byte, s string) []byte {
+	if d.precision < 0 && len(s) >= 100 {
+		L.ChargeBytes(len(s))
+		return append(out, s...)
 	}
-	L.Fail("invalid option '%%%s' to 'format'", shown)
-	return nil
+	L.ChargeBytes(len(s) / 2)
+	text := untilZero([]byte(s))
+	if d.precision >= 0 && d.precision < len(text) {
+		text = text[:d.precision]
+	}
+	d.zero = false
+	return d.pad(out, "", text)
+}
+
+// untilZero is a text as C reads it.
+func untilZero(text []byte) []byte {
+	if end := bytes.IndexByte(text, 0); end >= 0 {
+		return text[:end]
+	}
+	return text
 }
 
 func (d directive) sign(negative bool) string {
@@ -207,16 +277,17 @@ func (d directive) float(out []byte, x float64, conversion byte) []byte {
 	if precision < 0 {
 		precision = 6
 	}
-	var digits []byte
+	var room [64]byte
+	digits := room[:0]
 	switch {
 	case math.IsNaN(x):
-		digits, d.zero = []byte("nan"), false
+		digits, d.zero = append(digits, "nan"...), false
 	case math.IsInf(x, 0):
-		digits, d.zero = []byte("inf"), false
+		digits, d.zero = append(digits, "inf"...), false
 	case conversion|0x20 == 'g':
-		digits = appendShortest(nil, math.Abs(x), max(precision, 1), d.alternate)
+		digits = appendShortest(digits, math.Abs(x), max(precision, 1), d.alternate)
 	default:
-		digits = strconv.AppendFloat(nil, math.Abs(x), conversion|0x20, precision, 64)
+		digits = appendFloat(digits, math.Abs(x), conversion|0x20, precision)
 		if d.alternate && precision == 0 {
 			digits = withPoint(digits)
 		}
@@ -225,6 +296,14 @@ func (d directive) float(out []byte, x float64, conversion byte) []byte {
 		digits = bytes.ToUpper(digits)
 	}
 	return d.pad(out, sign, digits)
+}
+
+// appendFloat is [strconv.AppendFloat] of a number that is not negative, fast for "%.0f", by which scripts write times.
+func appendFloat(dst []byte, x float64, conversion byte, precision int) []byte {
+	if conversion == 'f' && precision == 0 && x < 1<<63 {
+		return digits.Append(dst, int64(math.RoundToEven(x)))
+	}
+	return strconv.AppendFloat(dst, x, conversion, precision, 64)
 }
 
 // appendShortest is "%g", and "%#g", which keeps the zeros at the end.

@@ -32,7 +32,7 @@ func All() map[string]interpreter.Library {
 		"cjson":    {Functions: jsonFunctions, Constants: jsonConstants},
 		"cmsgpack": {Functions: packFunctions, Constants: packConstants},
 		"math":     {Functions: mathFunctions, Directs: mathDirects, Constants: mathConstants},
-		"string":   {Functions: stringFunctions},
+		"string":   {Functions: stringFunctions, Directs: stringDirects},
 		"struct":   {Functions: structFunctions},
 		"table":    {Functions: tableFunctions},
 	}

@@ -26,6 +26,8 @@ var stringFunctions = map[string]interpreter.GoFunction{
 	"upper":   func(L *interpreter.Thread) int { return mapBytes(L, 'a', 'z') },
 }
 
+var stringDirects = map[string]func(interpreter.Site) interpreter.Direct{"format": directFormat}
+
 // position makes an index that may count from the end one that counts from the start.
 func position(i, length int) int {
 	if i < 0 {
