@@ -30,10 +30,22 @@ func (c *converter) line() []byte {
 
 func (c *converter) bad() { c.L.End("ERR internal error: a command's reply is malformed") }
 
-func (c *converter) number(line []byte) int64 {
-	if len(line) == 2 && ctext.IsDigit(line[1]) {
-		return int64(line[1] - '0')
+// number reads the number after the kind in the current line, and goes on to the next line.
+func (c *converter) number() (n int64) {
+	const sureDigits = 18 // of a number of 64 bits
+	if rest, isNull := bytes.CutPrefix(c.reply, []byte("$-1\r\n")); isNull {
+		c.reply = rest
+		return -1
 	}
+	i := 1
+	for ; i <= sureDigits && i < len(c.reply) && ctext.IsDigit(c.reply[i]); i++ {
+		n = n*10 + int64(c.reply[i]-'0')
+	}
+	if i > 1 && i+1 < len(c.reply) && c.reply[i] == '\r' {
+		c.reply = c.reply[i+2:]
+		return n
+	}
+	line := c.line()
 	n, err := strconv.ParseInt(string(line[1:]), 10, 64)
 	if err != nil {
 		c.bad()
@@ -42,22 +54,21 @@ func (c *converter) number(line []byte) int64 {
 }
 
 func (c *converter) value(depth int) value.Value {
-	line := c.line()
-	if len(line) == 0 || depth > maxReplyDepth {
+	if len(c.reply) == 0 || depth > maxReplyDepth {
 		c.bad()
 	}
-	switch line[0] {
+	switch c.reply[0] {
 	case ':':
-		return value.Number(float64(c.number(line)))
+		return value.Number(float64(c.number()))
 	case '+':
-		return singleField(c.L, "ok", string(line[1:]))
+		return singleField(c.L, "ok", string(c.line()[1:]))
 	case '-':
-		t := errorTable(c.L, string(line[1:]))
+		t := errorTable(c.L, string(c.line()[1:]))
 		t.Table().SetString("ignore_error_stats_update", value.True)
 		c.isError = depth == 0
 		return t
 	case '$':
-		n := int(c.number(line))
+		n := int(c.number())
 		if n < 0 {
 			return value.False
 		}
@@ -68,7 +79,7 @@ func (c *converter) value(depth int) value.Value {
 		c.reply = c.reply[n+2:]
 		return text
 	case '*':
-		n := int(c.number(line))
+		n := int(c.number())
 		if n < 0 {
 			return value.False
 		}

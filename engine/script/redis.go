@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -150,24 +151,26 @@ func (m *machine) readArgs(L *interpreter.Thread, args []value.Value) (size int,
 	if len(args) == 0 {
 		return 0, "ERR Please specify at least one argument for this redis lib call"
 	}
-	m.args, m.numbers = m.args[:0], m.numbers[:0]
-	for _, v := range args {
-		var arg []byte
-		switch v.Kind() {
-		case value.StringKind:
+	list := slices.Grow(m.args[:0], len(args))[:len(args)]
+	m.args, m.numbers = list, m.numbers[:0]
+	steps := 0
+	for i, v := range args {
+		switch {
+		case v.IsString():
 			text := v.Text()
-			L.ChargeBytes(len(text))
-			arg = unsafe.Slice(unsafe.StringData(text), len(text)) // commands do not change their arguments
-		case value.NumberKind:
+			steps += len(text) / interpreter.BytesPerStep
+			list[i] = unsafe.Slice(unsafe.StringData(text), len(text)) // commands do not change their arguments
+		case v.IsNumber():
 			start := len(m.numbers)
 			m.numbers = ctext.AppendNumber(m.numbers, v.Float(), 17)
-			arg = m.numbers[start:]
+			list[i] = m.numbers[start:len(m.numbers):len(m.numbers)]
 		default:
+			L.Charge(steps)
 			return 0, "ERR Lua redis lib command arguments must be strings or integers"
 		}
-		m.args = append(m.args, arg[:len(arg):len(arg)])
-		size += len(arg)
+		size += len(list[i])
 	}
+	L.Charge(steps)
 	return size, ""
 }
 

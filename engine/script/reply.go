@@ -106,13 +106,10 @@ func (w *replyWriter) table(reply []byte, t *value.Table, depth int) []byte {
 
 // items writes an array up to the first nil.
 func (w *replyWriter) items(reply []byte, t *value.Table, depth int) []byte {
-	n := 0
-	for !t.GetInt(n + 1).IsNil() {
-		n++
-	}
-	reply = appendHeader(reply, '*', int64(n))
-	for i := 1; i <= n && w.failed == ""; i++ {
-		reply = w.write(reply, t.GetInt(i), depth+1)
+	items := t.Items()
+	reply = appendHeader(reply, '*', int64(len(items)))
+	for _, v := range items {
+		reply = w.write(reply, v, depth+1)
 	}
 	return reply
 }

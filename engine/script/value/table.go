@@ -91,6 +91,15 @@ func (t *Table) GetInt(i int) Value {
 	return Nil
 }
 
+// Items returns the items before the first nil.
+func (t *Table) Items() []Value {
+	n := 0
+	for n < len(t.array) && !t.array[n].IsNil() {
+		n++
+	}
+	return t.array[:n]
+}
+
 // GetString returns the value of a text.
 func (t *Table) GetString(key string) Value {
 	if at := t.findString(key); at >= 0 {
