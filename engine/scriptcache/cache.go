@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
 )
@@ -36,7 +37,8 @@ func Digest(body []byte) string {
 type Cache struct {
 	mu       sync.RWMutex
 	byDigest map[string]script
-	called   []string // digests of the scripts that were not loaded, the oldest first
+	last     atomic.Pointer[found] // by Find: most servers run the same script again and again
+	called   []string              // digests of the scripts that were not loaded, the oldest first
 
 	bytes, loadedBytes int // of the bodies, and of the loaded ones
 }
@@ -46,12 +48,24 @@ type script struct {
 	loaded bool
 }
 
+// found is a script as Find returns it.
+type found struct {
+	digest string
+	body   []byte
+}
+
 // Find returns the body of a script; it is never changed.
-func (c *Cache) Find(digest []byte) (body []byte, found bool) {
+func (c *Cache) Find(digest []byte) (body []byte, isKept bool) {
+	if last := c.last.Load(); last != nil && last.digest == string(digest) {
+		return last.body, true
+	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	known, found := c.byDigest[string(digest)]
-	return known.body, found
+	known, isKept := c.byDigest[string(digest)]
+	if isKept {
+		c.last.Store(&found{string(digest), known.body}) // under the lock, so that whoever drops the script drops it here too
+	}
+	return known.body, isKept
 }
 
 // Keep keeps a body, and reports whether that changed anything; fits is false if there is no room for it.
@@ -121,6 +135,7 @@ func (c *Cache) hasRoom(bytes int, loaded bool) bool {
 
 // forget drops a script that was not loaded.
 func (c *Cache) forget(digest string) {
+	c.last.Store(nil)
 	c.bytes -= len(c.byDigest[digest].body)
 	delete(c.byDigest, digest)
 	i := slices.Index(c.called, digest)
@@ -132,6 +147,7 @@ func (c *Cache) Clear() (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed = len(c.byDigest) > 0
+	c.last.Store(nil)
 	c.byDigest, c.called, c.bytes, c.loadedBytes = nil, nil, 0, 0
 	return changed
 }

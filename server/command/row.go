@@ -65,6 +65,7 @@ type Row struct {
 
 	FullName string // with the container's name: client|setname
 	Number   int    // its position in All
+	upper    string // Name in upper case
 	arity    int
 	Args     []Argument
 	work     int // see Work
@@ -238,18 +239,8 @@ func (r *Row) Subcommand(name []byte) *Row {
 // shortcut for a command that comes again, and never recognises a subcommand.
 func (r *Row) Is(args [][]byte) bool {
 	name := args[0]
-	if len(r.FullName) != len(name) || !r.Accepts(len(args)) || r.FullName != r.Name || len(r.Sub) > 0 {
-		return false
-	}
-	for i, c := range name {
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != r.Name[i] {
-			return false
-		}
-	}
-	return true
+	return r.Accepts(len(args)) && (string(name) == r.upper || string(name) == r.Name || IsWord(name, r.Name)) &&
+		r.FullName == r.Name && len(r.Sub) == 0
 }
 
 // KeepArgs returns a copy of a list of arguments that is valid until the batch ends. The next command overwrites the

@@ -34,7 +34,7 @@ func Register(families ...[]Row) {
 const FirstVersion = "0.2.0"
 
 func (r *Row) complete(container string) {
-	r.FullName, r.Since = r.Name, cmp.Or(r.Since, FirstVersion)
+	r.FullName, r.upper, r.Since = r.Name, strings.ToUpper(r.Name), cmp.Or(r.Since, FirstVersion)
 	fixed := 1
 	if container != "" {
 		r.FullName, fixed = container+"|"+r.Name, 2

@@ -130,7 +130,7 @@ func runDigest(c *Call) {
 }
 
 func runScript(c *Call, program *script.Program) {
-	if isReadOnlyScript(c.Args[0]) && program.DeclaresWrites() {
+	if program.DeclaresWrites() && isReadOnlyScript(c.Args[0]) {
 		c.Fail(errScriptWrites)
 		return
 	}
@@ -157,8 +157,10 @@ func (c *Call) caller() *scriptCaller {
 	if c.script == nil {
 		c.script = &scriptCaller{}
 	}
-	c.script.call = c
-	return c.script
+	s := c.script
+	s.call, s.inner.Tx, s.inner.executor = c, c.Tx, c.executor
+	s.isUnlimited = len(c.op.Who) == 0 && c.op.Options&engine.DeclaredOnly == 0 && c.executor.Owns == nil
+	return s
 }
 
 func loadScript(c *Call) {
