@@ -42,16 +42,14 @@ func (s *Shard) Write(now int64, tag uint32, at Place, p *Update, res *engine.Re
 	}
 	r := s.record(ref)
 	state := r.rest()[:p.Size:p.Size]
-	couldGrow := int64(0)
-	if at.Found {
-		couldGrow = s.growable(r)
-	}
 	if p.Kind.IsData() {
 		algorithm.StoreValue(state, &p.Value)
 	} else {
 		copy(state, p.Data)
 	}
-	s.countGrowing(s.growable(r) - couldGrow)
+	if !at.Found { // otherwise limit and size are those of before
+		s.countGrowing(s.growable(r))
+	}
 	s.note(ref)
 	return true
 }
