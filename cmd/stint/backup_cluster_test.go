@@ -130,7 +130,7 @@ func TestClusterImportOfADamagedBackup(t *testing.T) {
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, "cluster-import: cannot read the backup: "+file+" at offset 128: damaged; name another one", program, "--dir", t.TempDir(), "--node-id", "a",
+	wantRefusal(t, "--cluster-import: cannot read the backup: "+file+" at offset 128: damaged; name another one", program, "--dir", t.TempDir(), "--node-id", "a",
 		"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999", "--cluster-import", file)
 }
 

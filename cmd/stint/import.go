@@ -43,7 +43,7 @@ func readImport(ctx context.Context, cfg *config.Config, log *slog.Logger, line 
 	}
 	info, err := os.Stat(cfg.ClusterImport)
 	if err != nil {
-		return nil, cli.Errorf("cluster-import: %w", err)
+		return nil, cli.Errorf("--cluster-import: %w", err)
 	}
 	i := &imported{path: cfg.ClusterImport, store: store.New(store.Config{})}
 	if info.IsDir() {
@@ -54,7 +54,7 @@ func readImport(ctx context.Context, cfg *config.Config, log *slog.Logger, line 
 	line.Clear()
 	i.written = time.Unix(0, i.found.Time).UTC().Format(time.RFC3339Nano)
 	if err == nil && i.store.LastDatabase() > 0 {
-		err = cli.Errorf("cluster-import: %s has keys in databases other than 0, which a cluster does not have: on a standalone server, delete them with FLUSHDB, or move them to database 0 with MOVE", i.path)
+		err = cli.Errorf("--cluster-import: %s has keys in databases other than 0, which a cluster does not have: on a standalone server, delete them with FLUSHDB, or move them to database 0 with MOVE", i.path)
 	}
 	if err == nil {
 		_, err = fitTime(i.path, i.store, &i.found, now(), cfg.Rewind, log)
@@ -94,7 +94,7 @@ const scanAtOnce = 1024
 func (i *imported) readDir(ctx context.Context, log *slog.Logger, line *progress.Line) error {
 	unlock, err := disk.Lock(i.path) // the server of that state must have ended
 	if err != nil {
-		return fmt.Errorf("cluster-import: %w", err)
+		return fmt.Errorf("--cluster-import: %w", err)
 	}
 	defer unlock()
 	i.found, err = persistence.Recover(line.Files(ctx, disk.Dir(i.path)), i.store, now().UnixNano(), false, log)
@@ -102,9 +102,9 @@ func (i *imported) readDir(ctx context.Context, log *slog.Logger, line *progress
 	case err != nil:
 		return explainDamage(i.path, err)
 	case isNode(i.path):
-		return cli.Errorf("cluster-import: %s is the directory of a node, but a cluster can only start from the state of a standalone server, or from a backup. To restore nodes, copy their directories back: see docs/cluster.md", i.path)
+		return cli.Errorf("--cluster-import: %s is the directory of a node, but a cluster can only start from the state of a standalone server, or from a backup. To restore nodes, copy their directories back: see docs/cluster.md", i.path)
 	case i.found.Snapshot == "" && i.found.Journals == 0:
-		return cli.Errorf("cluster-import: %s does not hold the state of a server", i.path)
+		return cli.Errorf("--cluster-import: %s does not hold the state of a server", i.path)
 	}
 	return nil
 }
@@ -113,11 +113,11 @@ func (i *imported) readDir(ctx context.Context, log *slog.Logger, line *progress
 func (i *imported) readBackup(ctx context.Context, line *progress.Line) error {
 	in, err := line.Files(ctx, disk.Dir(filepath.Dir(i.path))).Open(filepath.Base(i.path))
 	if err != nil {
-		return cli.Errorf("cluster-import: %w", err)
+		return cli.Errorf("--cluster-import: %w", err)
 	}
 	defer in.Close()
 	if i.found, err = persistence.ReadBackup(i.path, in, i.store, now().UnixNano()); err != nil {
-		return fmt.Errorf("cluster-import: cannot read the backup: %w; name another one", err)
+		return fmt.Errorf("--cluster-import: cannot read the backup: %w; name another one", err)
 	}
 	return nil
 }

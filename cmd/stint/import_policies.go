@@ -33,6 +33,6 @@ func (i *imported) checkPolicies(cfg *config.Config) error {
 	if count > 1 {
 		first += fmt.Sprintf(", the first of %d such policies and overrides,", count)
 	}
-	return cli.Errorf("cluster-import: %s would be in different groups for some callers, who would get CROSSSLOT: start all nodes with --groups 1, or with --cluster-shared and the keys that all callers share; "+
+	return cli.Errorf("--cluster-import: %s would be in different groups for some callers, who would get CROSSSLOT: start all nodes with --groups 1, or with --cluster-shared and the keys that all callers share; "+
 		"or on the server that %s is from, give the keys one hash tag, and import a new backup", first, i.path)
 }

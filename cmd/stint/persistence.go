@@ -39,7 +39,7 @@ func openLocal(ctx context.Context, cfg config.Config, keys *store.Store, log *s
 	}
 	if name := raftstore.HoldsNode(cfg.Dir); name != "" {
 		unlock()
-		return nil, cli.Errorf("dir: %s is the directory of a cluster's node (it contains %s): start it with the --node-id and the other settings of that node, or choose another directory", cfg.Dir, name)
+		return nil, cli.Errorf("--dir: %s is the directory of a cluster's node (it contains %s): start it with the --node-id and the other settings of that node, or choose another directory", cfg.Dir, name)
 	}
 	fs, start := disk.Dir(cfg.Dir), now()
 	defer line.Clear()

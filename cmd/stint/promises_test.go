@@ -89,7 +89,7 @@ var promises = []promise{
 	}},
 	{
 		text: "nothing is granted without the state of --cluster-import; if its node dies, another brings it (cluster.md)", holds: (*deployment).mustAwaitImport,
-		refused: map[string]refusedStart{"alone": {[]string{"--cluster-import", "copy.stint"}, "cluster-import is a setting of a cluster's node"}},
+		refused: map[string]refusedStart{"alone": {[]string{"--cluster-import", "copy.stint"}, "--cluster-import is a setting of a cluster's node"}},
 	},
 	{
 		text: "--durability always (durability.md)", holds: func(d *deployment) {

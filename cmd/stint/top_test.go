@@ -54,3 +54,15 @@ func TestTop(t *testing.T) {
 		}
 	}
 }
+
+// A server whose clients need a password shows its traffic only to who has its token, so top says how to give it one.
+func TestTopWithoutToken(t *testing.T) {
+	_, admin := serveAdmin(t, "--requirepass", "the-password-of-this-test")
+	var out strings.Builder
+	p := &process{readFile: readRegularFile, stdout: &out, stderr: &out}
+	code := p.run(t.Context(), []string{"top", "--admin", admin})
+	want := "the dashboard and stint top need a token: start the server with --admin-token"
+	if code == exitOK || !strings.Contains(out.String(), want) {
+		t.Errorf("exit %d, %s, want %s", code, out.String(), want)
+	}
+}

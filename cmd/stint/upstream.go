@@ -57,11 +57,11 @@ func readPassword(path string) (string, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", cli.Errorf("upstream-password-file: %v", err)
+		return "", cli.Errorf("--upstream-password-file: %v", err)
 	}
 	line, _, _ := strings.Cut(strings.TrimPrefix(string(text), settings.ByteOrderMark), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" {
-		return "", cli.Errorf("upstream-password-file: the first line of %s is empty", path)
+		return "", cli.Errorf("--upstream-password-file: the first line of %s is empty", path)
 	}
 	return line, nil
 }

@@ -72,7 +72,7 @@ func refuseNode(dir string) error {
 	if dir == "" || !isNode(dir) {
 		return nil
 	}
-	return cli.Errorf("%s is the directory of a cluster's node: start a node, with node-id and cluster-listen, or choose another dir; to get the cluster's state here, use stint backup on a running node and stint restore", dir)
+	return cli.Errorf("%s is the directory of a cluster's node: start a node, with --node-id and --cluster-listen, or choose another --dir; to get the cluster's state here, use stint backup on a running node and stint restore", dir)
 }
 
 // failing is a context that ends with ctx, or with the reason when the state has failed.

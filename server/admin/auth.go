@@ -129,7 +129,7 @@ func (a *Admin) withPassword(next http.HandlerFunc) http.HandlerFunc {
 		case s == nil:
 			fail(w, http.StatusServiceUnavailable, starting)
 		case a.token == nil && s.NeedsPassword():
-			fail(w, http.StatusForbidden, "this server requires passwords of clients, so this page requires a token: start the server with --admin-token")
+			fail(w, http.StatusForbidden, "clients of this server need a password, so the dashboard and stint top need a token: start the server with --admin-token")
 		default:
 			next(w, r)
 		}

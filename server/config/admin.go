@@ -62,18 +62,18 @@ var adminSettings = []Setting{
 // checkAdmin keeps strangers away from the HTTP server for operators.
 func checkAdmin(c *Config) error {
 	host, _, _ := net.SplitHostPort(c.Admin)
-	if err := checkPorts(c, "health-listen", c.HealthListen, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses())); err != nil {
+	if err := checkPorts(c, "--health-listen", c.HealthListen, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses())); err != nil {
 		return err
 	}
 	switch {
 	case c.Admin == "" && c.AdminToken != "":
-		return conflictf("admin-token needs an address at which to ask for it: name one with admin, or leave admin-token out")
+		return conflictf("--admin-token needs an address at which to ask for it: name one with --admin, or leave --admin-token out")
 	case c.Admin == "" && c.AdminTLS:
-		return conflictf("admin-tls needs an address to be served at: name one with admin, or leave admin-tls out")
+		return conflictf("--admin-tls needs an address to be served at: name one with --admin, or leave --admin-tls out")
 	case c.Admin == "" && c.Pprof:
-		return conflictf("pprof needs an address to be served at: name one with admin, or leave pprof out")
+		return conflictf("--pprof needs an address to be served at: name one with --admin, or leave --pprof out")
 	case c.Admin != "" && c.AdminToken == "" && !isLoopback(host):
-		return conflictf("admin (%s) can be reached from other machines, which could read and change limits: set admin-token, or listen on a loopback address such as 127.0.0.1:6380", c.Admin)
+		return conflictf("--admin (%s) can be reached from other machines, which could read and change limits: set --admin-token, or listen on a loopback address such as 127.0.0.1:6380", c.Admin)
 	}
 	return nil
 }

@@ -184,15 +184,15 @@ func checkCluster(c *Config) error {
 	}
 	switch {
 	case runtime.GOOS == "windows": // where the files that a node has open cannot be renamed
-		return conflictf("cluster-listen does not work on Windows: start the nodes of a cluster on Linux or macOS")
+		return conflictf("--cluster-listen does not work on Windows: start the nodes of a cluster on Linux or macOS")
 	case c.NodeID == "":
-		return conflictf("cluster-listen needs a name for this node: give it one with node-id")
+		return conflictf("--cluster-listen needs a name for this node: give it one with --node-id")
 	case c.Dir == "":
-		return conflictf("cluster-listen needs a directory for this node's part of the cluster: name one with dir")
+		return conflictf("--cluster-listen needs a directory for this node's part of the cluster: name one with --dir")
 	case c.Policies != "":
-		return conflictf("policies (%s) is for a standalone server: leave it out, and set the policies of a cluster with 'stint policy apply --prune %s'", c.Policies, c.Policies)
+		return conflictf("--policies (%s) is for a standalone server: leave it out, and set the policies of a cluster with 'stint policy apply --prune %s'", c.Policies, c.Policies)
 	case len(c.ClusterPeers) == 0:
-		return conflictf("cluster-listen needs the addresses of the nodes: list them with cluster-peers, this one (%s) among them", c.PeerAddress())
+		return conflictf("--cluster-listen needs the addresses of the nodes: list them with --cluster-peers, this one (%s) among them", c.PeerAddress())
 	}
 	for _, check := range []func(*Config) error{checkPeers, checkClusterPorts, checkUnused, checkPeerTLS, checkClientAddress} {
 		if err := check(c); err != nil {
@@ -205,7 +205,7 @@ func checkCluster(c *Config) error {
 // checkStandalone refuses settings that only apply to a cluster.
 func checkStandalone(c *Config) error {
 	if s := firstGiven(c, clusterSettings); s != nil {
-		return conflictf("%s is a setting of a cluster's node: make this server one with cluster-listen, or leave %s out", s.Name, s.Name)
+		return conflictf("--%s is a setting of a cluster's node: make this server one with --cluster-listen, or leave --%s out", s.Name, s.Name)
 	}
 	return nil
 }
@@ -215,29 +215,29 @@ func checkPeers(c *Config) error {
 	host, port, _ := net.SplitHostPort(self)
 	switch {
 	case isEveryInterface(host):
-		return conflictf("cluster-listen (%s) means every interface, which other nodes cannot dial: set cluster-advertise to an address that they can reach", self)
+		return conflictf("--cluster-listen (%s) means every interface, which other nodes cannot dial: set --cluster-advertise to an address that they can reach", self)
 	case port == "0":
-		return conflictf("cluster-listen (%s) needs a fixed port for other nodes: use one that is not 0", self)
+		return conflictf("--cluster-listen (%s) needs a fixed port for other nodes: use one that is not 0", self)
 	}
 	for i, p := range c.ClusterPeers {
 		if slices.ContainsFunc(c.ClusterPeers[:i], func(before string) bool { return samePeer(before, p) }) {
-			return conflictf("cluster-peers names %s twice: remove one of them", p)
+			return conflictf("--cluster-peers names %s twice: remove one of them", p)
 		}
 	}
 	if !slices.Contains(c.ClusterPeers, self) { // compared as text, because nodes identify each other by the text
-		return conflictf("cluster-peers (%s) does not name this node, which others reach at %s: add it, or correct cluster-advertise", strings.Join(c.ClusterPeers, ","), self)
+		return conflictf("--cluster-peers (%s) does not name this node, which others reach at %s: add it, or correct --cluster-advertise", strings.Join(c.ClusterPeers, ","), self)
 	}
 	switch n, expect := len(c.ClusterPeers), c.BootstrapExpect; {
 	case expect > n:
-		return conflictf("bootstrap-expect (%d) is more than cluster-peers names (%d): the cluster would never form; lower it, or add nodes", expect, n)
+		return conflictf("--bootstrap-expect (%d) is more than --cluster-peers names (%d): the cluster would never form; lower it, or add nodes", expect, n)
 	case expect > 0 && expect <= n/2:
-		return conflictf("bootstrap-expect (%d) is not a majority of the %d cluster-peers, so two clusters could form: make it at least %d", expect, n, n/2+1)
+		return conflictf("--bootstrap-expect (%d) is not a majority of the %d --cluster-peers, so two clusters could form: make it at least %d", expect, n, n/2+1)
 	}
 	return nil
 }
 
 func checkClusterPorts(c *Config) error {
-	return checkPorts(c, "cluster-listen", []string{c.ClusterListen}, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses()))
+	return checkPorts(c, "--cluster-listen", []string{c.ClusterListen}, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses()))
 }
 
 // checkUnused refuses settings that have no effect in this cluster.
@@ -245,25 +245,25 @@ func checkUnused(c *Config) error {
 	defaults := Default()
 	switch {
 	case c.Durability != defaults.Durability:
-		return conflictf("durability (%s) has no meaning in a cluster, where every grant is on the disks of a majority before it is answered: leave it out", c.Durability)
+		return conflictf("--durability (%s) has no meaning in a cluster, where every grant is on the disks of a majority before it is answered: leave it out", c.Durability)
 	case c.SnapshotEvery != defaults.SnapshotEvery:
-		return conflictf("snapshot-every has no meaning in a cluster, where the size of the Raft log calls for snapshots: leave it out, or set cluster-log-size")
+		return conflictf("--snapshot-every has no meaning in a cluster, where the size of the Raft log calls for snapshots: leave it out, or set --cluster-log-size")
 	case c.JournalBytes != defaults.JournalBytes:
-		return conflictf("journal-size has no meaning in a cluster, which keeps a Raft log instead of a journal: set cluster-log-size instead")
+		return conflictf("--journal-size has no meaning in a cluster, which keeps a Raft log instead of a journal: set --cluster-log-size instead")
 	case c.Repair:
-		return conflictf("repair has no meaning in a cluster: empty the directory of a damaged node, and it gets its state from the others")
+		return conflictf("--repair has no meaning in a cluster: empty the directory of a damaged node, and it gets its state from the others")
 	case c.Rewind && c.ClusterImport == "":
-		return conflictf("rewind has no meaning for a node, whose time is the cluster's: leave rewind out, or start a new cluster from a backup, with cluster-import and rewind")
+		return conflictf("--rewind has no meaning for a node, whose time is the cluster's: leave --rewind out, or start a new cluster from a backup, with --cluster-import and --rewind")
 	case c.Groups < 2 && len(c.ClusterShared) > 0:
-		return conflictf("cluster-shared (%s) has no meaning with one group, because that group has all keys: set groups, or leave cluster-shared out", strings.Join(c.ClusterShared, ","))
+		return conflictf("--cluster-shared (%s) has no meaning with one group, because that group has all keys: set --groups, or leave --cluster-shared out", strings.Join(c.ClusterShared, ","))
 	case c.Groups < 2 && c.ClusterReplicas > 0:
-		return conflictf("cluster-replicas (%d) has no meaning with one group, which is on every node: set groups, or leave cluster-replicas out", c.ClusterReplicas)
+		return conflictf("--cluster-replicas (%d) has no meaning with one group, which is on every node: set --groups, or leave --cluster-replicas out", c.ClusterReplicas)
 	case c.ClusterReplicas == 1 || c.ClusterReplicas%2 == 0 && c.ClusterReplicas > 0:
-		return conflictf("cluster-replicas (%d) must be 3 or 5, or 0 for all nodes: %[1]d replicas survive no more failures than one replica fewer", c.ClusterReplicas)
+		return conflictf("--cluster-replicas (%d) must be 3 or 5, or 0 for all nodes: %[1]d replicas survive no more failures than one replica fewer", c.ClusterReplicas)
 	case c.ClusterReplicas > formingNodes(c):
-		return conflictf("cluster-replicas (%d) is more than the nodes that form the cluster (%d): name more in cluster-peers and raise bootstrap-expect, or lower it", c.ClusterReplicas, formingNodes(c))
+		return conflictf("--cluster-replicas (%d) is more than the nodes that form the cluster (%d): name more in --cluster-peers and raise --bootstrap-expect, or lower it", c.ClusterReplicas, formingNodes(c))
 	case c.ClusterImport != "" && c.ClusterImport == c.Dir:
-		return conflictf("cluster-import and dir are the same directory (%s): give the node another directory", c.Dir)
+		return conflictf("--cluster-import and --dir are the same directory (%s): give the node another directory", c.Dir)
 	}
 	return nil
 }
@@ -280,24 +280,24 @@ func checkPeerTLS(c *Config) error {
 	}
 	switch {
 	case c.ClusterSecret != "" && given > 0:
-		return conflictf("cluster-secret and cluster-tls-cert, cluster-tls-key or cluster-tls-ca both say how nodes authenticate each other: leave one of them out")
+		return conflictf("--cluster-secret and --cluster-tls-cert, --cluster-tls-key or --cluster-tls-ca both say how nodes authenticate each other: leave one of them out")
 	case c.ClusterSecret != "" && c.ClusterInsecure:
-		return conflictf("cluster-insecure is for nodes without TLS, but cluster-secret gives them TLS: leave one of them out")
+		return conflictf("--cluster-insecure is for nodes without TLS, but --cluster-secret gives them TLS: leave one of them out")
 	case c.ClusterSecret != "":
 		return nil
 	case given == 3 && c.ClusterInsecure:
-		return conflictf("cluster-insecure is for nodes without TLS, but cluster-tls-cert names a certificate: leave one of them out")
+		return conflictf("--cluster-insecure is for nodes without TLS, but --cluster-tls-cert names a certificate: leave one of them out")
 	case given == 3:
 		return nil
 	case given > 0:
-		return conflictf("cluster-tls-cert, cluster-tls-key and cluster-tls-ca belong together: give all three")
+		return conflictf("--cluster-tls-cert, --cluster-tls-key and --cluster-tls-ca belong together: give all three")
 	case c.ClusterInsecure:
 		return nil
 	}
 	for _, a := range []string{c.ClusterListen, c.PeerAddress()} {
 		if host, _, _ := net.SplitHostPort(a); !isLoopback(host) {
-			return conflictf("other machines can reach %s, so nodes must authenticate each other: give all of them the same cluster-secret, or certificates by cluster-tls-cert, cluster-tls-key and cluster-tls-ca, "+
-				"or set cluster-insecure if only nodes can reach that address", a)
+			return conflictf("other machines can reach %s, so nodes must authenticate each other: give all of them the same --cluster-secret, or certificates by --cluster-tls-cert, --cluster-tls-key and --cluster-tls-ca, "+
+				"or set --cluster-insecure if only nodes can reach that address", a)
 		}
 	}
 	return nil
@@ -305,7 +305,7 @@ func checkPeerTLS(c *Config) error {
 
 func checkClientAddress(c *Config) error {
 	if c.ClientAddress() == "" {
-		return conflictf("listen has only unix sockets, which clients on other machines cannot reach: set advertise to an address that they can")
+		return conflictf("--listen has only unix sockets, which clients on other machines cannot reach: set --advertise to an address that they can")
 	}
 	return nil
 }

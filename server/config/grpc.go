@@ -28,14 +28,14 @@ var grpcSettings = []Setting{
 
 func checkGRPC(c *Config) error {
 	all := c.GRPCAddresses()
-	if err := checkPorts(c, "grpc-listen or grpc-tls-listen", all, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses())); err != nil {
+	if err := checkPorts(c, "--grpc-listen or --grpc-tls-listen", all, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses())); err != nil {
 		return err
 	}
 	switch {
 	case len(all) > 0 && c.RLSConfig == "" && c.RLSXDS == "":
-		return conflictf("grpc-listen (%s) needs rules: name their directory with rls-config, or a control plane with rls-xds", all[0])
+		return conflictf("--grpc-listen (%s) needs rules: name their directory with --rls-config, or a control plane with --rls-xds", all[0])
 	case len(all) == 0 && (c.RLSConfig != "" || c.RLSXDS != "" || c.RLSHeaders):
-		return conflictf("rls-config, rls-xds and rls-headers are for grpc-listen: name an address there, or leave them out")
+		return conflictf("--rls-config, --rls-xds and --rls-headers are for --grpc-listen: name an address there, or leave them out")
 	}
 	return checkXDS(c)
 }

@@ -54,11 +54,11 @@ func (c *Config) RateLimitStyles(otherwise ratefields.Styles) ratefields.Styles 
 
 func checkHTTP(c *Config) error {
 	all := c.HTTPAddresses()
-	if err := checkPorts(c, "http-listen or http-tls-listen", all, slices.Concat(c.Listen, c.TLSListen)); err != nil {
+	if err := checkPorts(c, "--http-listen or --http-tls-listen", all, slices.Concat(c.Listen, c.TLSListen)); err != nil {
 		return err
 	}
 	if len(all) == 0 && len(c.HTTPHosts)+len(c.HTTPOrigins) > 0 {
-		return conflictf("http-hosts and http-origins are about requests to http-listen: name an address there, or leave them out")
+		return conflictf("--http-hosts and --http-origins are about requests to --http-listen: name an address there, or leave them out")
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func checkPorts(c *Config, setting string, own, others []string) error {
 			}
 		}
 		if c.AdminAddress() != "" && overlap(a, c.Admin) {
-			return conflictf("admin (%s) takes the same port as %s (%s): give admin another port", c.Admin, setting, a)
+			return conflictf("--admin (%s) takes the same port as %s (%s): give --admin another port", c.Admin, setting, a)
 		}
 	}
 	return nil

@@ -90,7 +90,7 @@ func hashOf(secret string) *[sha256.Size]byte {
 // checkUsers refuses a password of the default user in two places.
 func checkUsers(c *Config) error {
 	if c.ACLFile != "" && c.RequirePass != "" {
-		return conflictf("requirepass and acl-file (%s) both say who may log in: give the user default its password in the file", c.ACLFile)
+		return conflictf("--requirepass and --acl-file (%s) both say who may log in: give the user default its password in the file", c.ACLFile)
 	}
 	return nil
 }

@@ -52,22 +52,22 @@ func (c *Config) HasUpstream() bool { return len(c.Upstream) > 0 }
 func checkUpstream(c *Config) error {
 	if !c.HasUpstream() {
 		if s := firstGiven(c, upstreamSettings); s != nil {
-			return conflictf("%s is about the cluster of upstream: name its addresses there, or leave %s out", s.Name, s.Name)
+			return conflictf("--%s is about the cluster of --upstream: name its addresses there, or leave --%s out", s.Name, s.Name)
 		}
 		return nil
 	}
 	switch {
 	case len(c.UpstreamKeys) == 0:
-		return conflictf("upstream needs the keys whose limits have their home there: name their patterns with upstream-keys")
+		return conflictf("--upstream needs the keys whose limits have their home there: name their patterns with --upstream-keys")
 	case c.UpstreamUser != "" && c.UpstreamPasswordFile == "":
-		return conflictf("upstream-user (%s) needs a password: name its file with upstream-password-file", c.UpstreamUser)
+		return conflictf("--upstream-user (%s) needs a password: name its file with --upstream-password-file", c.UpstreamUser)
 	case c.UpstreamTLSCA != "" && !c.UpstreamTLS:
-		return conflictf("upstream-tls-ca is for upstream-tls: set that to yes, or leave upstream-tls-ca out")
+		return conflictf("--upstream-tls-ca is for --upstream-tls: set that to yes, or leave --upstream-tls-ca out")
 	}
 	for _, shared := range c.ClusterShared {
 		for _, home := range c.UpstreamKeys {
 			if a, b := glob.Prefix(shared), glob.Prefix(home); strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
-				return conflictf("cluster-shared (%s) and upstream-keys (%s) may match the same key, whose limit would have two homes: let the patterns begin with different text", shared, home)
+				return conflictf("--cluster-shared (%s) and --upstream-keys (%s) may match the same key, whose limit would have two homes: let the patterns begin with different text", shared, home)
 			}
 		}
 	}

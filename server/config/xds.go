@@ -48,20 +48,20 @@ var xdsSettings = []Setting{
 func checkXDS(c *Config) error {
 	if c.RLSXDS == "" {
 		if s := firstGiven(c, xdsSettings); s != nil {
-			return conflictf("%s is about the control plane of rls-xds: name its address there, or leave %s out", s.Name, s.Name)
+			return conflictf("--%s is about the control plane of --rls-xds: name its address there, or leave --%s out", s.Name, s.Name)
 		}
 		return nil
 	}
 	files := [...]string{c.RLSXDSTLSCert, c.RLSXDSTLSKey, c.RLSXDSTLSCA, c.RLSXDSTLSName}
 	switch {
 	case c.RLSConfig != "":
-		return conflictf("rls-config (%s) and rls-xds (%s) both say where rules come from: leave one of them out", c.RLSConfig, c.RLSXDS)
+		return conflictf("--rls-config (%s) and --rls-xds (%s) both say where rules come from: leave one of them out", c.RLSConfig, c.RLSXDS)
 	case c.RLSXDSNode == "":
-		return conflictf("rls-xds-node must not be empty: write the node id that the control plane has rules for")
+		return conflictf("--rls-xds-node must not be empty: write the node id that the control plane has rules for")
 	case !c.RLSXDSTLS && files != [4]string{}:
-		return conflictf("rls-xds-tls-cert, -key, -ca and -name are for rls-xds-tls: set that to yes, or leave them out")
+		return conflictf("--rls-xds-tls-cert, --rls-xds-tls-key, --rls-xds-tls-ca and --rls-xds-tls-name are for --rls-xds-tls: set that to yes, or leave them out")
 	case (c.RLSXDSTLSCert == "") != (c.RLSXDSTLSKey == ""):
-		return conflictf("rls-xds-tls-cert and rls-xds-tls-key belong together: name the files of both, or of none")
+		return conflictf("--rls-xds-tls-cert and --rls-xds-tls-key belong together: name the files of both, or of none")
 	}
 	return nil
 }

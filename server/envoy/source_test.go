@@ -79,7 +79,7 @@ func TestPushedRulesWithoutCA(t *testing.T) {
 	s.gateway = h.Service.gateway
 	cfg := settings.Default()
 	cfg.RLSXDS, cfg.RLSXDSTLS, cfg.RLSXDSTLSCA = "127.0.0.1:1", true, "testdata/none.pem"
-	if err := s.openRules(&cfg); err == nil || !strings.Contains(err.Error(), "rls-xds-tls-ca: open testdata/none.pem") {
+	if err := s.openRules(&cfg); err == nil || !strings.Contains(err.Error(), "--rls-xds-tls-ca: open testdata/none.pem") {
 		t.Error(err)
 	}
 }

@@ -23,7 +23,7 @@ func (f *Files) config() (*tls.Config, error) {
 	if f.CA != "" {
 		pool, err := keypair.ReadPool(f.CA)
 		if err != nil {
-			return nil, fmt.Errorf("rls-xds-tls-ca: %w", err)
+			return nil, fmt.Errorf("--rls-xds-tls-ca: %w", err)
 		}
 		c.RootCAs = pool
 	}

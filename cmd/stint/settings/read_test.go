@@ -206,13 +206,13 @@ func TestRefused(t *testing.T) {
 		{"strange variable", nil, []string{"STINT_ZZZ=1"}, "unknown environment variable STINT_ZZZ; 'stint server --help-all' lists them; unset it if it is not for Stint"},
 		{"variable value", nil, []string{"STINT_LOOPS=x"}, "STINT_LOOPS: must be an integer between 0 and 1024, got 'x'"},
 		{"wrong value that would lose", []string{"--loops", "1"}, []string{"STINT_LOOPS=x"}, "STINT_LOOPS: must be an integer between 0 and 1024, got 'x'"},
-		{"contradiction", []string{"--max-bulk-size", "2kb"}, nil, "max-key-size (4kb) is more than max-bulk-size (2kb), so the longest keys could never arrive: raise max-bulk-size to at least 4kb or lower max-key-size to 2kb"},
-		{"nothing to keep", []string{"--durability", "always"}, nil, "durability (always) needs a directory to keep state in: name one with dir, or leave durability out"},
-		{"nothing to repair", []string{"--repair"}, nil, "repair needs the directory to repair: name it with dir, or leave repair out"},
-		{"no part of a cluster", []string{"--node-id", "a"}, nil, "node-id is a setting of a cluster's node: make this server one with cluster-listen, or leave node-id out"},
+		{"contradiction", []string{"--max-bulk-size", "2kb"}, nil, "--max-key-size (4kb) is more than --max-bulk-size (2kb), so the longest keys could never arrive: raise --max-bulk-size to at least 4kb or lower --max-key-size to 2kb"},
+		{"nothing to keep", []string{"--durability", "always"}, nil, "--durability (always) needs a directory to keep state in: name one with --dir, or leave --durability out"},
+		{"nothing to repair", []string{"--repair"}, nil, "--repair needs the directory to repair: name it with --dir, or leave --repair out"},
+		{"no part of a cluster", []string{"--node-id", "a"}, nil, "--node-id is a setting of a cluster's node: make this server one with --cluster-listen, or leave --node-id out"},
 		{"a node without peers", []string{"--cluster-listen", "127.0.0.1:7379", "--node-id", "a", "--dir", "data"}, nil,
-			"cluster-listen needs the addresses of the nodes: list them with cluster-peers, this one (127.0.0.1:7379) among them"},
-		{"dir is a file", []string{"--dir", "read_test.go"}, nil, "dir: 'read_test.go' is a file: name a directory, or one that can be created"},
+			"--cluster-listen needs the addresses of the nodes: list them with --cluster-peers, this one (127.0.0.1:7379) among them"},
+		{"dir is a file", []string{"--dir", "read_test.go"}, nil, "--dir: 'read_test.go' is a file: name a directory, or one that can be created"},
 	} {
 		if _, err := load(tc.args, tc.environ, files{}.read); err == nil || err.Error() != tc.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", tc.name, err, tc.want)
