@@ -79,7 +79,7 @@ func writeTable(b *strings.Builder, level string, s Table, rows [][]string) {
 		writeMarkdownRow(b, row)
 	}
 	if len(rows) < len(s.Rows) {
-		fmt.Fprintf(b, "\n%d of %d rows.\n", len(rows), len(s.Rows))
+		fmt.Fprintf(b, "\nThe other %d of %d rows, %s, are left out.\n", len(s.Rows)-len(rows), len(s.Rows), s.Others)
 	}
 	if s.Note != "" {
 		fmt.Fprintf(b, "\n%s\n", s.Note)

@@ -106,7 +106,9 @@ func (r *Report) tables() (all []Table) {
 		}
 	}
 	if goals := r.outcomes(""); len(goals) > 0 {
-		all = append(all, r.targetTable("Goals (Stint CL.THROTTLE, if nothing else is named)", goals, func(row []string) bool { return row[len(row)-1] != met }))
+		t := r.targetTable("Goals (Stint CL.THROTTLE, if nothing else is named)", goals, func(row []string) bool { return row[len(row)-1] != met })
+		t.Others = "goals that were met"
+		all = append(all, t)
 	}
 	if groups := r.outcomes(allOfGroups); len(groups) > 0 {
 		all = append(all, r.targetTable("Goals of groups of keys", groups, func([]string) bool { return true }))

@@ -13,6 +13,7 @@ type Table struct {
 	Header      []string
 	Rows        [][]string
 	InDocs      func(row []string) bool // reports whether docs/performance.md has the row; nil: no row
+	Others      string                  // what the rows are that docs/performance.md leaves out
 }
 
 // A line is a row of a table: its words, and the series and the load whose figures it shows.
