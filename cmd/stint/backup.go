@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -134,8 +136,11 @@ type backupFetch struct {
 // store writes the backup to a file, which it checks before the file gets its name.
 func (f *backupFetch) store(ctx context.Context, path string) (report persistence.Report, err error) {
 	file, err := atomicfile.Create(path)
+	if folder, is := errors.AsType[*fs.PathError](err); is {
+		return report, fmt.Errorf("%s: %w", path, folder.Err)
+	}
 	if err != nil {
-		return report, cli.Errorf("backup: %w", err)
+		return report, err
 	}
 	defer func() {
 		if err != nil {

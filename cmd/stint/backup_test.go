@@ -179,7 +179,7 @@ func TestDamagedBackup(t *testing.T) {
 			t.Errorf("exit %d: %s", code, stderr)
 		}
 	}
-	if code, _, stderr := play(t, "restore", filepath.Join(dir, "none"), data); code != exitUsage || !strings.Contains(stderr, "no such file") {
+	if code, _, stderr := play(t, "restore", filepath.Join(dir, "none"), data); code != exitFailed || !strings.Contains(stderr, "no such file") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
@@ -225,7 +225,7 @@ func TestBackupIsRefused(t *testing.T) {
 	expect(exitFailed, "the server does not answer", nil, "--admin", testserver.ReserveAddress(t), file)
 	expect(exitUsage, "must contain one line with the secret", nil, "--admin", withToken, "--token-file", "empty", file)
 	expect(exitUsage, "needs the name of one file to write, got 0 names", nil)
-	expect(exitUsage, "no such file or directory", nil, "--admin", withToken, filepath.Join(dir, "none", "b.stint"))
+	expect(exitFailed, "b.stint: no such file or directory", nil, "--admin", withToken, filepath.Join(dir, "none", "b.stint"))
 	old := func() { os.WriteFile(file, []byte("old"), 0o600) }
 	expect(exitOK, "whole; ", nil, "--admin", withPassword, "--user", "keeper", "--password-file", "right", file)
 	old()

@@ -28,8 +28,8 @@ node.
 The backup does not know tokens that were granted after it was made, so a limit
 can be exceeded once, by its capacity at most.
 
-Exit code 0: success. 1: the FILE is damaged, or DIR is in use or holds state.
-2: wrong arguments.
+Exit code 0: success. 1: the FILE is damaged or cannot be read, or DIR is in use
+or holds state. 2: wrong arguments.
 `
 
 // restore is the command `stint restore`.
@@ -46,7 +46,7 @@ func (p *process) restore(ctx context.Context, args []string) error {
 	defer line.Clear()
 	report, err := checkBackup(ctx, from, line)
 	if missing, is := errors.AsType[*fs.PathError](err); is {
-		return cli.Errorf("%s: %w", from, missing.Err)
+		return fmt.Errorf("%s: %w", from, missing.Err)
 	}
 	if err != nil {
 		return fmt.Errorf("%s cannot be restored: %w; nothing was written", from, err)
