@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -126,7 +127,10 @@ func (c *Client) Send(ctx context.Context, method, path, bearer string, body []b
 	case err != nil && strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return nil, errors.New("the server has no --admin-tls: leave --tls out")
 	case err != nil:
-		return nil, fmt.Errorf("the server does not answer: %w", err)
+		if sent, is := errors.AsType[*url.Error](err); is {
+			err = sent.Err // without the path, which the user did not write
+		}
+		return nil, fmt.Errorf("the server does not answer at %s: %w; if its --admin is another address, add --admin HOST:PORT", c.URL, err)
 	case response.StatusCode == http.StatusBadRequest && response.TLS == nil:
 		said, _ := io.ReadAll(io.LimitReader(response.Body, 4096))
 		_ = response.Body.Close()
