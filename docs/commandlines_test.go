@@ -37,7 +37,7 @@ var lineRunners = []lineRunner{
 	{"go run -C bench .", nil}, // with -quick
 	{"git clone ", (*commandLines).clone},
 	{"go build ./cmd/stint ", (*commandLines).install},
-	{"docker ", nil}, // packaging builds and runs the image
+	{"docker ", nil}, // TestReadmeDocker of packaging/installed
 }
 
 func TestCommandLines(t *testing.T) {

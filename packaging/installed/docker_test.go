@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,16 +23,21 @@ type docker struct {
 	daemon  *testserver.Process
 }
 
-// startDocker starts a daemon that leaves the machine's network alone, in other namespaces than the machine's: that of
-// processes, and those given, such as --net. It ends with the test, and with it all of its containers.
+// startDocker starts a daemon that leaves the machine's network alone, in other namespaces than the machine's: the
+// namespace of processes, and those given, such as --net, with which it has a bridge for the ports of containers. It ends
+// with the test, and with it all of its containers.
 func startDocker(t *testing.T, namespaces ...string) docker {
 	t.Helper()
 	folder := t.TempDir()
 	d := docker{address: "unix://" + filepath.Join(folder, "socket")}
 	in := func(name string) string { return filepath.Join(folder, name) }
+	bridge := "none"
+	if slices.Contains(namespaces, "--net") {
+		bridge = "" // the usual bridge
+	}
 	// It is the first process of a namespace, so all processes in it end with it.
 	d.daemon = testserver.NewProcess(t, "unshare", append(namespaces, "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", `ip link set lo up && exec dockerd "$@"`, "dockerd",
-		"--host", d.address, "--data-root", in("data"), "--exec-root", in("exec"), "--pidfile", in("pid"), "--storage-driver", "vfs", "--iptables=false", "--ip6tables=false", "--bridge=none")...)
+		"--host", d.address, "--data-root", in("data"), "--exec-root", in("exec"), "--pidfile", in("pid"), "--storage-driver", "vfs", "--iptables=false", "--ip6tables=false", "--bridge="+bridge)...)
 	d.daemon.Start(t)
 	d.daemon.AwaitConnections(t, "unix", in("socket"))
 	return d
@@ -66,10 +72,15 @@ func (d docker) runAs(t *testing.T, program string, args ...string) string {
 func (d docker) try(t *testing.T, program string, args ...string) (string, error) {
 	t.Helper()
 	cmd := testserver.Command(t, program, args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + d.address, "DOCKER_API_VERSION=1.41", // the version of Debian's daemon, which may be older than the command
-		"HOME=" + t.TempDir(), "STINT_PASSWORD=" + password, "STINT_TOKEN=token", "STINT_SECRET=" + strings.Repeat("0123456789abcdef", 4)}
+	cmd.Env = d.environment(t)
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
+}
+
+// environment has what programs need that talk with the daemon, and what the compose files ask for.
+func (d docker) environment(t *testing.T) []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + d.address, "DOCKER_API_VERSION=1.41", // the version of Debian's daemon, which may be older than the command
+		"HOME=" + t.TempDir(), "STINT_PASSWORD=" + password, "STINT_TOKEN=token", "STINT_SECRET=" + strings.Repeat("0123456789abcdef", 4)}
 }
 
 // handbook is the text of a page.
