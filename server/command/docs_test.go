@@ -81,10 +81,10 @@ Names and options are not case-sensitive. In the syntax, lower-case words stand 
 literal; ` + "`[…]`" + ` is optional, ` + "`|`" + ` separates alternatives, ` + "`...`" + ` repeats the element before it. Values are binary-safe.
 With RESP2, a map is an array that alternates names and values, and text is a bulk string. An expired key does not exist.
 
-[rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, [errors.md](errors.md) the errors. A command
-exists since ` + command.FirstVersion + ` if no *Since* is shown, and replies ` + "`OK`" + ` if no *Reply* is. A command with subcommands also has ` + "`HELP`" + `.
-` + "`COMMAND DOCS`" + ` reports the same to clients, ` + "`COMMAND INFO`" + ` also flags and positions of keys, and ` + "`ACL CAT category`" + ` lists the
-commands of a category.
+[rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, [errors.md](errors.md) the errors. A command without
+*Since* exists since ` + command.FirstVersion + `, and a command without *Reply* replies ` + "`OK`" + `. A command with subcommands also has ` + "`HELP`" + `. ` + "`COMMAND DOCS`" + `
+describes commands to clients, ` + "`COMMAND INFO`" + ` shows their flags and the positions of keys, and ` + "`ACL CAT category`" + ` lists the commands of a
+category.
 `
 
 func handbookPage() []byte {

@@ -4,12 +4,12 @@ import "github.com/stintdb/stint/server/resp"
 
 // The sections of docs/errors.md. Each package of commands adds its errors to them.
 var (
-	DataErrors        = resp.ErrorSection{Heading: "Redis data and scripts", Before: "The texts are the same as in Redis 7.0, except for bounds that only Stint has. Within a script, the script's digest and line follow the text of a command's error.\n"}
+	DataErrors        = resp.ErrorSection{Heading: "Redis data and scripts", Before: "The texts of these errors are the same as in Redis 7.0, except for bounds that only Stint has. If a command fails in a script, the script's digest and line follow the text.\n"}
 	CommandErrors     = resp.ErrorSection{Heading: "Every command"}
 	KeyErrors         = resp.ErrorSection{Heading: "Keys"}
 	TransactionErrors = resp.ErrorSection{Heading: "Transactions"}
 	ConnectionErrors  = resp.ErrorSection{Heading: "The connection"}
-	UserErrors        = resp.ErrorSection{Heading: "Users and their rights", Before: "[security.md](security.md) explains them.\n"}
+	UserErrors        = resp.ErrorSection{Heading: "Users and their rights", Before: "[security.md](security.md) explains users and rights.\n"}
 	LimiterErrors     = resp.ErrorSection{Heading: "Limiters"}
 	PolicyErrors      = resp.ErrorSection{Heading: "Several limits, and policies", After: "Examples of an argument out of range, a malformed argument, and an unknown option:\n" +
 		"\n" +
@@ -22,6 +22,6 @@ var (
 		"(error) ERR syntax error: TB.ACQUIRE does not take 'SOON' here; it takes …\n" +
 		"```\n"}
 	ServerErrors  = resp.ErrorSection{Heading: "The server"}
-	ClusterErrors = resp.ErrorSection{Heading: "The cluster", Before: "Only a node of a [cluster](cluster.md) sends these. A command over several keys, and a transaction, gets one of them for\n" +
-		"all of it.\n"}
+	ClusterErrors = resp.ErrorSection{Heading: "The cluster", Before: "Only a node of a [cluster](cluster.md) sends these errors. A command over several keys, or a transaction, gets one such\n" +
+		"error as a whole.\n"}
 )

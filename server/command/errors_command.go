@@ -46,7 +46,7 @@ var (
 
 // ErrDataType is the error of a command on data whose key holds another kind of data, or a limiter.
 var ErrDataType = DataErrors.Add("WRONGTYPE Operation against a key holding the wrong kind of value",
-	"The key holds another kind of data, or a limiter. Give each its own keys, or `DEL` the key first.")
+	"The key holds another kind of data, or a limiter. Use another key, or `DEL` this key first.")
 
 // ErrManyWaits is the error of a wait for several keys, when all clients together already wait for many.
 var ErrManyWaits = DataErrors.Add("ERR all clients together already wait for %d keys, the maximum: wait for one key at a time",

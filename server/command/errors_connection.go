@@ -7,7 +7,7 @@ var (
 	ErrMaxPerAddress = ConnectionErrors.Add("ERR max number of clients of one address reached (--max-clients-per-address)",
 		"The new connection is closed. Share connections through a pool, or raise the setting, for example if clients connect through a proxy.")
 	ErrNoProto = ConnectionErrors.Add("NOPROTO unsupported protocol version",
-		"`HELLO` with another version than 2 or 3.")
+		"`HELLO` asked for another version than 2 or 3.")
 	ErrDBIndex = ConnectionErrors.Add("ERR DB index is out of range",
 		"Databases are numbered from 0. `--databases` sets their number.")
 	errSelectInCluster = ConnectionErrors.Add("ERR SELECT is not allowed in cluster mode",
@@ -22,7 +22,7 @@ var (
 		"So many logins from this address have failed that attempts wait in line, and this one waited for 10 seconds. The password was not checked: [security.md](security.md#guessing).")
 	ErrNoSuchClient    = ConnectionErrors.Add("ERR No such client", "")
 	ErrTooManyMonitors = ConnectionErrors.Add("ERR too many connections in MONITOR, at most 10",
-		"Close another monitor: `CLIENT LIST` shows them with the flag `O`.")
+		"Close another monitor: `CLIENT LIST` shows monitors with the flag `O`.")
 	ErrSubscribed = ConnectionErrors.Add("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
 		"The connection is subscribed to channels. Use another connection, or RESP3. Stint does not have the variants that begin with P or S.")
 	ErrNeedsConnection = ConnectionErrors.Add("ERR '%s' is about a connection: it needs one in the Redis protocol",
@@ -44,7 +44,7 @@ var (
 	ErrNoChannelAccess = UserErrors.Add("NOPERM No permissions to access a channel",
 		"A channel is outside the user's patterns: `ACL SETUSER name &pattern`. `ACL LOG` has the channel.")
 	ErrRateLimited = UserErrors.Add("LIMITED user %s makes more than %d requests a second; try again in %d ms",
-		"The user's `max-rate`. Nothing was executed.")
+		"The user has reached its `max-rate`. Nothing was executed.")
 	ErrACLRule = UserErrors.Add("ERR Error in ACL SETUSER modifier '%s': %w",
 		"The rule is invalid, for the reason that follows. The user is unchanged. `max-keys` needs key patterns by which keys can be counted.")
 	ErrUsername     = UserErrors.Add("ERR Usernames can't contain spaces or null characters, and have 1 to 64 bytes", "")
@@ -54,7 +54,7 @@ var (
 	ErrNoACLFile = UserErrors.Add("ERR This Stint instance is not configured to use an ACL file. Start it with --acl-file PATH; without, users last until the server ends.",
 		"")
 	ErrACLLoad = UserErrors.Add("ERR %w; the users are unchanged",
-		"The file cannot be read, or a line in it is wrong.")
+		"The file of `--acl-file` cannot be read, or a line in it is wrong.")
 	ErrACLSave = UserErrors.Add("ERR the file of users cannot be written: %w", "")
 )
 

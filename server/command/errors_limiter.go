@@ -25,10 +25,10 @@ var (
 	errKeyTooLong    = LimiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d",
 		"The key is too long. Send a hash of it, or raise `--max-key-size`.")
 	ErrWrongType = LimiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
-		"Another algorithm's command was used on the key. Give each its own keys, or `DEL` the key first.")
+		"The key belongs to another algorithm. Give each algorithm its own keys, or `DEL` the key first.")
 	ErrHoldsData   = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a limiter: choose another key, or DEL this one", "")
 	ErrOutOfMemory = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for another key",
-		"`--max-memory` or the prefix's quota is reached: [security.md](security.md#memory). Raise `--max-memory`, also at run time.")
+		"`--max-memory` or the prefix's quota is reached: [security.md](security.md#memory). You can raise `--max-memory` at run time.")
 	errNoRoomToGrow = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for the log or the holders of this key to grow",
 		"The sliding log or the list of holders would need more memory than `--max-memory` leaves. Raise `--max-memory`, use `SW.ACQUIRE`, or lower the limits: [security.md](security.md#memory).")
 	ErrDebtTooBig = LimiterErrors.Add("ERR tokens: FORCE would put the key further in debt than can be kept: 1000000000000 tokens beyond the capacity, or 150 years until the bucket is full again",
@@ -48,5 +48,5 @@ var (
 	ErrNoPolicy     = PolicyErrors.Add("ERR no such policy '%s'; RL.POLICY LIST lists the policies", "")
 	// ErrNoPolicyAccess is the same for a policy that exists and for one that does not.
 	ErrNoPolicyAccess = PolicyErrors.Add("NOPERM no such policy, or no permissions to access a key of it",
-		"`RL.CHECK` by a user that may not use all keys. The error does not reveal the names of policies.")
+		"A user that may not use all keys sent `RL.CHECK`, and the policy does not exist or has keys that the user may not use. The error does not reveal which.")
 )

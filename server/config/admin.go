@@ -24,7 +24,7 @@ var adminSettings = []Setting{
 	},
 	{
 		Name: "health-listen", Group: groupOperators, Placeholder: "ADDRESS",
-		Help:  "Separate address for HTTP health checks, in the syntax of --listen, open to everybody: /healthcheck, /readyz and /healthz. None turns it off. May be repeated.",
+		Help:  "Separate address for HTTP health checks, in the syntax of --listen, open to everybody: /healthcheck, /readyz and /healthz. Without it, there is none. May be repeated.",
 		value: func(c *Config) Value { return &addresses{&c.HealthListen, true} },
 	},
 	{

@@ -33,7 +33,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-advertise", Group: groupCluster, Placeholder: "HOST:PORT",
-		Help:  "Address at which other nodes reach this one. Needed if --cluster-listen is every interface, or if addresses are translated on the way. Default: --cluster-listen.",
+		Help:  "Address at which other nodes reach this node. Needed if --cluster-listen is every interface, or if addresses are translated on the way. Default: --cluster-listen.",
 		value: func(c *Config) Value { return &textValue{&c.ClusterAdvertise, peerForm} },
 	},
 	{
@@ -68,7 +68,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "shutdown-grace", Group: groupCluster, Placeholder: "DURATION", Mutable: true,
-		Help:  "At shutdown, how long a node still serves its connections. It closes each one after a reply to a limiter command, and the rest at the end. 0 means not at all.",
+		Help:  "At shutdown, how long a node still serves its connections. It closes each connection after a reply to a limiter command, and the remaining connections at the end. 0 means not at all.",
 		value: func(c *Config) Value { return &duration{&c.ShutdownGrace, time.Hour, "not at all"} },
 	},
 	{
@@ -98,7 +98,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-import", Group: groupCluster, Placeholder: "PATH",
-		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on only one of the nodes that form the cluster. Until the state is there, requests get the error LOADING.",
+		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on only one of the nodes that form the cluster. Until all nodes have the state, requests get the error LOADING.",
 		value: func(c *Config) Value { return &textValue{&c.ClusterImport, pathForm} },
 	},
 	{

@@ -26,20 +26,20 @@ const handbookIntroduction = `# Configuration
 
 <!-- Made from the settings in server/config by "go generate ./server/config". Change them there. -->
 
-Every setting of the server, with its bounds and default. You can give a setting in three ways. A flag takes precedence over an environment variable, and a variable over the file.
+This page lists every setting of the server, with its bounds and default. You can give a setting in three ways. A flag takes precedence over an environment variable, and a variable over the file.
 
 | way | example | notes |
 |---|---|---|
-| flag | ` + "`--max-clients 5000`" + ` | ` + "`stint server --help`" + ` lists all |
-| environment variable | ` + "`STINT_MAX_CLIENTS=5000`" + ` | ` + "`STINT_`" + ` and the name in capitals, with _ for -; empty counts as not set |
+| flag | ` + "`--max-clients 5000`" + ` | ` + "`stint server --help`" + ` lists all flags |
+| environment variable | ` + "`STINT_MAX_CLIENTS=5000`" + ` | ` + "`STINT_`" + ` and the name in capitals, with _ for -; an empty variable counts as not set |
 | TOML file named by ` + "`--config`" + ` | ` + "`max-clients = 5000`" + ` | no sections; text, sizes and durations in quotes |
 
 Sizes have a unit: ` + "`kb`, `mb`, `gb`, `tb`" + ` are powers of 1024, ` + "`k`, `m`, `g`, `t`" + ` powers of 1000, a bare number is bytes.
-Durations are ` + "`250ms`, `10s`, `1.5m`, `1h`, `7d`" + `; a bare number is seconds. An ADDRESS is HOST:PORT or ` + "`unix:/path`" + `; port 0 picks a free one to listen
-on. Patterns, origins and names of hosts are at most 16, separated by commas, each of at most 256 printable characters.
+Durations are ` + "`250ms`, `10s`, `1.5m`, `1h`, `7d`" + `; a bare number is seconds. An ADDRESS is HOST:PORT or ` + "`unix:/path`" + `; port 0 picks a free port to
+listen on. A setting of patterns, origins or names of hosts takes at most 16 of them, separated by commas, each of at most 256 printable characters.
 
 If a value is invalid, a setting or a ` + "`STINT_`" + ` variable is unknown, or two settings contradict each other, the server says what to do and exits with code 2.
-Variables by which Kubernetes describes a service are ignored. An example of a file:
+Variables by which Kubernetes describes services are ignored. An example of a file:
 
 ` + "```toml" + `
 listen = ["127.0.0.1:6379", "unix:/run/stint.sock"]

@@ -6,12 +6,12 @@ import "slices"
 var grpcSettings = []Setting{
 	{
 		Name: "grpc-listen", Group: groupGRPC, Placeholder: "ADDRESS",
-		Help:  "Address for Envoy's rate limit service (gRPC), in the syntax of --listen; none turns it off. May be repeated.",
+		Help:  "Address for Envoy's rate limit service (gRPC), in the syntax of --listen. Without it, the service is off. May be repeated.",
 		value: func(c *Config) Value { return &addresses{&c.GRPCListen, true} },
 	},
 	{
 		Name: "grpc-tls-listen", Group: groupGRPC, Placeholder: "ADDRESS",
-		Help:  "The same with TLS, with the certificate of --tls-cert and the CA of --tls-client-ca. May be repeated.",
+		Help:  "Address for Envoy's rate limit service with TLS, with the certificate of --tls-cert and the CA of --tls-client-ca. May be repeated.",
 		value: func(c *Config) Value { return &addresses{&c.GRPCTLSListen, true} },
 	},
 	{

@@ -11,12 +11,12 @@ import (
 var httpSettings = []Setting{
 	{
 		Name: "http-listen", Group: groupHTTP, Placeholder: "ADDRESS",
-		Help:  "Address for HTTP requests, in the syntax of --listen; none turns HTTP off. May be repeated.",
+		Help:  "Address for HTTP requests, in the syntax of --listen. Without it, HTTP is off. May be repeated.",
 		value: func(c *Config) Value { return &addresses{&c.HTTPListen, true} },
 	},
 	{
 		Name: "http-tls-listen", Group: groupHTTP, Placeholder: "ADDRESS",
-		Help:  "The same for HTTPS, with the certificate of --tls-cert and the CA of --tls-client-ca. May be repeated.",
+		Help:  "Address for HTTPS requests, with the certificate of --tls-cert and the CA of --tls-client-ca. May be repeated.",
 		value: func(c *Config) Value { return &addresses{&c.HTTPTLSListen, true} },
 	},
 	{

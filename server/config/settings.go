@@ -146,7 +146,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "max-clients", Redis: "maxclients", Group: groupClients, Placeholder: "N", Mutable: true,
-		Help:  "Maximum number of connections; further ones get an error and are closed.",
+		Help:  "Maximum number of connections; further connections get an error and are closed.",
 		value: func(c *Config) Value { return &integer{&c.MaxClients, 1, 1_000_000} },
 	},
 	{
@@ -156,7 +156,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "max-unauthenticated", Group: groupClients, Placeholder: "N", Mutable: true,
-		Help:  "Maximum number of unauthenticated connections; one more closes the oldest of them.",
+		Help:  "Maximum number of unauthenticated connections; a further connection closes the oldest of them.",
 		value: func(c *Config) Value { return &integer{&c.MaxStrangers, 1, 1_000_000} },
 	},
 	{
@@ -203,7 +203,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "tracking-table-max-keys", Group: groupClients, Placeholder: "N", Mutable: true,
-		Help:  "Maximum number of keys in the table of CLIENT TRACKING; its memory is at most a quarter of --client-memory. A full table invalidates a key for each new one. 0 limits only the memory.",
+		Help:  "Maximum number of keys in the table of CLIENT TRACKING; its memory is at most a quarter of --client-memory. When the table is full, each new key invalidates another key. 0 limits only the memory.",
 		value: func(c *Config) Value { return &integer{&c.TrackingKeys, 0, 100_000_000} },
 	},
 	{

@@ -27,15 +27,15 @@ const handbookIntroduction = `# Metrics
 
 <!-- Made from the table of metrics by "go generate ./server/metrics". Change it there. -->
 
-Every metric that Prometheus gets at ` + "`/metrics`" + `, at the address of [--admin](configuration.md#admin). [operations.md](operations.md#prometheus) explains how to scrape them, and has
-alerts and a dashboard ready to use. For example, the denials a second of each command:
+This page lists every metric that Prometheus gets at ` + "`/metrics`" + `, at the address of [--admin](configuration.md#admin). [operations.md](operations.md#prometheus) explains how to
+scrape metrics, and has alerts and a dashboard ready to use. For example, this query shows the denials a second of each command:
 
 ` + "```text" + `
 sum by (command) (rate(stint_decisions_total{outcome="denied"}[5m]))
 ` + "```" + `
 
-There are also the metrics of the Go runtime (` + "`go_…`" + `) and of the process (` + "`process_…`" + `). Histograms of durations have classic buckets and, if Prometheus asks for them, native ones, eight for each power
-of two. ` + "`CONFIG RESETSTAT`" + ` resets INFO, not these metrics. If clients choose the values of a label, the number of values is bounded.
+There are also the metrics of the Go runtime (` + "`go_…`" + `) and of the process (` + "`process_…`" + `). Histograms of durations have classic buckets and, if Prometheus asks for them, native buckets, eight for each power of
+two. ` + "`CONFIG RESETSTAT`" + ` resets INFO, not these metrics. If clients choose the values of a label, the number of values is bounded.
 `
 
 func handbookPage() []byte {

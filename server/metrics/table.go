@@ -32,7 +32,7 @@ var serverRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return r.Uptime.Seconds() }),
 }, {
 	Name: "stint_clock_ahead_seconds", Kind: Gauge,
-	Help:   "How far the time of decisions, in a cluster the cluster's time, is ahead of the machine's clock. If it is more than a few seconds, that clock is wrong or was wrong once.",
+	Help:   "How far the time of decisions, in a cluster the cluster's time, is ahead of the machine's clock. If it is more than a few seconds, the machine's clock is wrong or was wrong once.",
 	values: one(func(r *Snapshot) float64 { return r.Ahead.Seconds() }),
 }, {
 	Name: "stint_ready", Kind: Gauge, Help: "1 if the server is ready: recovered, not shutting down and, in a cluster, with a leader.",

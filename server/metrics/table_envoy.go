@@ -32,7 +32,7 @@ var envoyRows = []Row{{
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Refused) }),
 }, {
 	Name: "stint_envoy_rules_pushes_total", Kind: Counter, When: withXDS, Labels: []string{"outcome"}, Bound: "accepted and refused",
-	Help: "Pushes of rules by the control plane. The log says why one was refused, and so does the answer to the control plane.",
+	Help: "Pushes of rules by the control plane. The log and the answer to the control plane say why a push was refused.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if r.Envoy != nil && r.Envoy.Control != nil {
 			emit(float64(r.Envoy.Control.Accepted), "accepted")
@@ -49,10 +49,10 @@ var envoyRows = []Row{{
 	Name: "stint_envoy_quota_streams", Kind: Gauge, When: withEnvoy, Help: "Open streams of Envoy's rate limit quota service.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Streams) }),
 }, {
-	Name: "stint_envoy_quota_buckets", Kind: Gauge, When: withEnvoy, Help: "Buckets with a limit on these streams.",
+	Name: "stint_envoy_quota_buckets", Kind: Gauge, When: withEnvoy, Help: "Buckets with a limit on the streams of Envoy's quota service.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Buckets) }),
 }, {
-	Name: "stint_envoy_quota_reports_total", Kind: Counter, When: withEnvoy, Help: "Reports received on these streams.",
+	Name: "stint_envoy_quota_reports_total", Kind: Counter, When: withEnvoy, Help: "Reports received on the streams of Envoy's quota service.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Reports) }),
 }, {
 	Name: "stint_envoy_quota_changes_total", Kind: Counter, When: withEnvoy, Help: "Assignments that changed the tokens or the rate. Each takes tokens of the limit.",

@@ -48,7 +48,7 @@ var groupRows = []Row{{
 	Name: "stint_shared_requests_total", Kind: Counter, When: inCluster, Help: "Requests to this node that asked for tokens of a limit in another group: see --cluster-shared.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Requests) }),
 }, {
-	Name: "stint_shared_short_total", Kind: Counter, When: inCluster, Help: "Times that such a request found too few tokens in its own group and waited for a loan.",
+	Name: "stint_shared_short_total", Kind: Counter, When: inCluster, Help: "Times that a request for a limit of another group found too few tokens in its own group and waited for a loan.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Short) }),
 }, {
 	Name: "stint_shared_denied_total", Kind: Counter, When: inCluster, Help: "Requests for a limit of another group that were denied because that group had no tokens left.",

@@ -15,7 +15,7 @@ var upstreamRows = []Row{{
 	values: fromHome(func(s *upstream.Status) float64 { return float64(s.Purses) }),
 }, {
 	Name: "stint_upstream_requests_total", Kind: Counter, When: withUpstream, Labels: []string{"outcome"}, Bound: "local, home, denied-again, failed, uncertain",
-	Help: "Requests for keys of the home cluster: granted from lent tokens (local), decided by home, denied because home had just denied one, answered UPSTREAM (failed) or UNCERTAIN.",
+	Help: "Requests for keys of the home cluster: granted from lent tokens (local), decided by home, denied because home had just denied a request for the same key, answered UPSTREAM (failed) or UNCERTAIN.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if s := r.Upstream; s != nil {
 			emit(float64(s.Local), "local")

@@ -36,13 +36,13 @@ var (
 )
 
 // BoundErrors is the section of the errors of commands that were skipped because they were beyond a bound.
-var BoundErrors = ErrorSection{Heading: "Commands beyond a bound", Before: "Such a command is read to its end without being kept, and nothing of it is executed. The connection stays open, and the commands\n" +
-	"after it are executed; a transaction that it was part of is answered with `EXECABORT`. A connection that has not logged in is closed instead, and so is\n" +
-	"one whose command takes more than 512 MiB (`too many to skip`).\n"}
+var BoundErrors = ErrorSection{Heading: "Commands beyond a bound", Before: "The server reads a command beyond a bound to its end, keeps and executes nothing of it, and goes on with the next command. A\n" +
+	"transaction that contained the command replies `EXECABORT`. If the connection has not logged in, or the command has more than\n" +
+	"512 MiB (`too many to skip`), the connection is closed.\n"}
 
 var (
 	errArgs = BoundErrors.Add("ERR arguments: at most %d (--max-args), got %d: nothing was executed",
-		"The name of the command counts as an argument. Send fewer at a time.")
+		"The name of the command counts as an argument. Send fewer arguments at a time.")
 	errBulk = BoundErrors.Add("ERR argument: at most %d bytes (--max-bulk-size), got %d: nothing was executed",
 		"Send a shorter argument, or raise `--max-bulk-size`.")
 	errLine = BoundErrors.Add("ERR line of text: at most %d bytes (--max-bulk-size): nothing was executed",

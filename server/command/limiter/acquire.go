@@ -33,7 +33,7 @@ var acquireRows = []command.Row{
 	acquireRow("tb.acquire", limits.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN percentage]", "alice:1 5 1/h",
 		"Take tokens (default 1) from a token bucket.", optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor, optWarn),
 	acquireRow("lb.acquire", limits.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN percentage]", "alice:2 5 1/h",
-		"Pour an amount (default 1) into a leaky bucket used as a meter. It decides exactly as TB.ACQUIRE does, so it does not smooth traffic; LB.QUEUE does.",
+		"Pour an amount (default 1) into a leaky bucket used as a meter. It decides exactly as TB.ACQUIRE does, so it does not smooth traffic. To smooth traffic, use LB.QUEUE.",
 		optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor, optWarn),
 	acquireRow("lb.queue", limits.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration] [WARN percentage]", "alice:3 5 1/h",
 		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until it is this request's turn.",

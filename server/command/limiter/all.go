@@ -9,7 +9,7 @@ import (
 var allRows = []command.Row{{
 	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", Group: "limiter",
 	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ". " +
-		"After a spec, COST tokens sets how many tokens are asked of this limit, KEEP amount what must remain of it, and WARN percentage where it warns. " +
+		"After a spec, COST tokens sets how many tokens are asked of this limit, KEEP amount how many must remain, and WARN percentage at which use the limit warns. " +
 		"With MAXWAIT or BLOCK, the request may wait for buckets and queues; windows, leases and limits with a KEEP must have room now.",
 	Returns: "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms (of a granted request, the longest among its limits), " +
 		"and an array of limit, remaining and reset_ms for each limit, and with WARN warn.",

@@ -6,7 +6,7 @@ import "github.com/stintdb/stint/server/command"
 var (
 	errKeepsNothing = command.LimiterErrors.Add("ERR KEEP: does not apply to %s", "")
 	errWarnsNothing = command.LimiterErrors.Add("ERR WARN: does not apply to %s: %s",
-		"Such a limit has no share of use that could reach a percentage.")
+		"The use of such a limit is not a percentage, so no threshold can be reached.")
 	errWeighsNothing = command.LimiterErrors.Add("ERR WEIGHT: does not apply to %s", "")
 	errNotOfCalendar = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'",
 		"Only these windows follow a calendar. Other windows begin with the first request or at a multiple of their length, in no time zone.")
@@ -22,7 +22,7 @@ var (
 		"Tokens can be set aside for a holder only from the limits that the error lists. In the others, a request takes a place in a queue, a lease or a share rather than plain tokens.")
 	// Clients of 0.2.0 match this text.
 	errNotHeld = command.LimiterErrors.Add("ERR the holder states more tokens than the %d that are set aside for it",
-		"The number is in `LEFT` of `RL.LEND`, or in `RL.RETURN`. Either the holder counts wrongly, or two holders share a name: give each its own.")
+		"The number is in `LEFT` of `RL.LEND`, or in `RL.RETURN`. Either the holder counts wrongly, or two holders share a name: give each holder its own name.")
 	errNodeHolder = command.LimiterErrors.Add("ERR holder: names that begin with %s are reserved for a cluster's nodes and groups",
 		"Give the holder in `RL.LEND` and `RL.RETURN` another name. `RL.VOID` takes these names too.")
 	errLogLimit = command.LimiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more", "")
@@ -39,9 +39,9 @@ var (
 	errMeetingKeys      = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be the same for some callers or fields; each limit needs a different text before {}, such as user: and all:",
 		"With such a policy, a caller could choose an id or a field that turns the key of one limit into the key of another. With `user:{}` and `user:all`, the id `all` does.")
 	errDividedKeys = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be in different groups of the cluster for some callers or fields; begin all keys with one hash tag, as in {{{}}}:a and {{{}}}:b, or name those that all callers share in --cluster-shared",
-		"A cluster with [`--groups`](cluster.md#groups), where one group decides a check. These callers would get `CROSSSLOT`. A hash tag counts only if no `{}` or `{name}` comes before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
+		"A cluster with [`--groups`](cluster.md#groups), where one group decides a check: callers whose keys are in two groups would get `CROSSSLOT`. A hash tag counts only if no `{}` or `{name}` comes before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
 	errDividedTags = command.PolicyErrors.Add("ERR spec: ids with : or %% would put the keys '%s' and '%s' in different groups of the cluster; use a field as the hash tag of both, as in {{{tenant}}}:a and {{{tenant}}}:b",
-		"The same as above. `{}` stands for the id unchanged, but in a key that also has a field the id is escaped, [so that no value contains a `:`](rate-limits.md#several-names).")
+		"In a cluster with [`--groups`](cluster.md#groups), one group decides a check. In these two keys the same id gives different hash tags: `{}` stands for the unchanged id, but in a key that also has a field the id is escaped, [so that no value contains a `:`](rate-limits.md#several-names).")
 	errTemplate = command.PolicyErrors.Add("ERR spec: %s, got '%s'",
 		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")
 	errFieldValue    = command.PolicyErrors.Add("ERR WITH: must be the last option, followed by the names of fields, each with a value", "")

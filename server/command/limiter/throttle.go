@@ -11,7 +11,7 @@ import (
 
 var throttleRows = []command.Row{{
 	Name: "cl.throttle", Alias: "rl.throttle", Syntax: "key max_burst count period [quantity]", Group: "limiter",
-	Summary: "Request tokens from a GCRA limiter of max_burst+1 tokens, refilled at count per period seconds, as redis-cell does.",
+	Summary: "Request tokens from a GCRA limiter of max_burst+1 tokens, which refills by count tokens in period seconds, as in redis-cell.",
 	Returns: "five integers: limited (0 allowed, 1 limited), limit (max_burst + 1), remaining, retry_after in seconds (-1 if allowed, or if the quantity exceeds the limit), reset_after in seconds. See [migrate/redis-cell.md](migrate/redis-cell.md).",
 	Example: "alice:1 4 1 60",
 	Cost:    command.Light, Flags: command.Write | command.Fast | command.Decides, Keys: command.ChangedKey, Parse: parseThrottle, Reply: replyThrottle,

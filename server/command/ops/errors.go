@@ -12,7 +12,7 @@ var (
 	errAuthNoPassword = command.ConnectionErrors.Add("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
 		"The user `default` needs no password. Remove the password from the client's settings, or name the user it belongs to.")
 	errManyChannels = command.ConnectionErrors.Add("ERR a connection subscribes to at most %d channels, with names of at most %d bytes together",
-		"Use another connection for more. Subscriptions to earlier channels stay; the error is the reply for this channel and all later ones.")
+		"Use another connection for more channels. Subscriptions to earlier channels stay; the error is the reply for this channel and all later channels.")
 	errListedChannels = command.ConnectionErrors.Add("ERR PUBSUB CHANNELS lists channels where there are at most %d", "Ask for channels by name, with `PUBSUB NUMSUB`.")
 	errUnblockReason  = command.ConnectionErrors.Add("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR", "")
 	errSlowlogCount   = command.ConnectionErrors.Add("ERR count should be greater than or equal to -1", "")
@@ -22,7 +22,7 @@ var (
 	errKillNoAge      = command.ConnectionErrors.Add("ERR maxage should be greater than 0", "")
 	errKillUser       = command.ConnectionErrors.Add("ERR No such user '%s'", "")
 	errClientType     = command.ConnectionErrors.Add("ERR Unknown client type '%s'",
-		"The types are normal, master, replica and pubsub.")
+		"The client types are normal, master, replica and pubsub.")
 	errClientAttribute = command.ConnectionErrors.Add("ERR Unrecognized option '%s'",
 		"`CLIENT SETINFO` knows LIB-NAME and LIB-VER.")
 	errNameTooLong     = command.ConnectionErrors.Add("ERR Client names are at most %d bytes, got %d", "")
