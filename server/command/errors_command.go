@@ -21,9 +21,8 @@ var (
 	ErrTooCostly     = KeyErrors.Add("ERR the keys hold too much state for one command: use fewer keys", "")
 	ErrExecTooCostly = KeyErrors.Add("ERR the transaction would take too long: nothing was executed, split it",
 		"`EXEC` with hundreds of commands on limits with much state, with many commands that read all keys, or with more than four scripts that are new or take long.")
-	errListTooLong = KeyErrors.Add("ERR the holders, members or grants listed in one transaction take more than %d bytes: ask for fewer keys at once",
-		"The transaction calls `CC.HOLDERS` or `SL.LOG` so often that the lists do not fit into one reply.")
-	ErrPattern = KeyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]", "")
+	errListTooLong = KeyErrors.Add("ERR the holders, members or grants listed in one transaction take more than %d bytes: ask for fewer keys at once", "")
+	ErrPattern     = KeyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]", "")
 )
 
 // The errors of [TransactionErrors]. Other packages return the exported ones.
@@ -35,8 +34,7 @@ var (
 		"`SAVE`, `SHUTDOWN`, `SUBSCRIBE`, `UNSUBSCRIBE`, `HELLO`, `AUTH`, `CLIENT REPLY`, `CLIENT TRACKING`, `MONITOR` and changes by `RAFT` are not allowed between `MULTI` and `EXEC`; `BGSAVE` is. `EXEC` will fail.")
 	ErrMultiTooLong = TransactionErrors.Add("ERR too many commands between MULTI and EXEC",
 		"More than 10,000 commands, or more bytes of them than `--query-buffer-size`. `EXEC` will fail.")
-	ErrExecAbort = TransactionErrors.Add("EXECABORT Transaction discarded because of previous errors.",
-		"Queueing one of the commands failed. None was executed.")
+	ErrExecAbort      = TransactionErrors.Add("EXECABORT Transaction discarded because of previous errors.", "")
 	ErrWatchInMulti   = TransactionErrors.Add("ERR WATCH inside MULTI is not allowed", "")
 	ErrWatchesTooMuch = TransactionErrors.Add("ERR a connection watches at most %d keys, and as many bytes as --query-buffer-size has",
 		"The next `EXEC` replies null, as if a key had changed. Watch fewer keys.")

@@ -6,10 +6,8 @@ var (
 		"There are `--max-clients` connections already. The new one is closed. Share connections through a pool, or raise `--max-clients`.")
 	ErrMaxPerAddress = ConnectionErrors.Add("ERR max number of clients of one address reached (--max-clients-per-address)",
 		"The new connection is closed. Share connections through a pool, or raise the setting, for example if clients connect through a proxy.")
-	ErrNoProto = ConnectionErrors.Add("NOPROTO unsupported protocol version",
-		"`HELLO` asked for another version than 2 or 3.")
-	ErrDBIndex = ConnectionErrors.Add("ERR DB index is out of range",
-		"Databases are numbered from 0. `--databases` sets their number.")
+	ErrNoProto         = ConnectionErrors.Add("NOPROTO unsupported protocol version", "")
+	ErrDBIndex         = ConnectionErrors.Add("ERR DB index is out of range", "")
 	errSelectInCluster = ConnectionErrors.Add("ERR SELECT is not allowed in cluster mode",
 		"A cluster only has database 0. Set the client's database to 0.")
 	ErrProtected = ConnectionErrors.Add("DENIED Stint is running in protected mode because protected mode is enabled and no password is set for the default user. In this mode connections are only accepted from the loopback interface. To connect from elsewhere, set a password: start the server with the environment variable STINT_REQUIREPASS (docker run -e STINT_REQUIREPASS=PASSWORD), or with --requirepass PASSWORD.",
@@ -49,9 +47,8 @@ var (
 		"The rule is invalid, for the reason that follows. The user is unchanged. `max-keys` needs key patterns by which keys can be counted.")
 	ErrUsername     = UserErrors.Add("ERR Usernames can't contain spaces or null characters, and have 1 to 64 bytes", "")
 	ErrTooManyUsers = UserErrors.Add("ERR there are already %d users, the maximum; remove one with ACL DELUSER", "")
-	ErrDefaultUser  = UserErrors.Add("ERR The 'default' user cannot be removed",
-		"Turn it off instead: `ACL SETUSER default off`.")
-	ErrNoACLFile = UserErrors.Add("ERR This Stint instance is not configured to use an ACL file. Start it with --acl-file PATH; without, users last until the server ends.",
+	ErrDefaultUser  = UserErrors.Add("ERR The 'default' user cannot be removed", "")
+	ErrNoACLFile    = UserErrors.Add("ERR This Stint instance is not configured to use an ACL file. Start it with --acl-file PATH; without, users last until the server ends.",
 		"")
 	ErrACLLoad = UserErrors.Add("ERR %w; the users are unchanged",
 		"The file of `--acl-file` cannot be read, or a line in it is wrong.")

@@ -53,8 +53,9 @@ func (r *Row) complete(container string) {
 
 // aliasRow is the row of a command's other name, which came later: older nodes of a cluster do not know it in scripts.
 func aliasRow(of *Row) Row {
-	alias := *of
-	alias.Name, alias.Summary, alias.Since, alias.Alias = of.Alias, "Same as "+strings.ToUpper(of.Name)+".", "0.3.0", ""
+	alias, other := *of, strings.ToUpper(of.Name)
+	alias.Name, alias.Summary, alias.Returns = of.Alias, "Same as "+other+".", "as "+other+"."
+	alias.Since, alias.Alias = "0.3.0", ""
 	alias.Dialect = 2
 	return alias
 }

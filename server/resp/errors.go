@@ -8,24 +8,17 @@ var ProtocolErrors = ErrorSection{Heading: "The protocol", Before: "After these 
 // ErrTLS refuses a TLS handshake. Parts of it that an attacker can choose, such as the server's name, would otherwise
 // be read as inline commands. The caller of a Reader returns ErrQueryTooBig itself.
 var (
-	errMultibulkLength = ProtocolErrors.Add("ERR Protocol error: invalid multibulk length",
-		"The number of arguments is not a number.")
-	errBulkLength = ProtocolErrors.Add("ERR Protocol error: invalid bulk length",
-		"The length of an argument is not a number.")
-	errCountTooLong = ProtocolErrors.Add("ERR Protocol error: too big mbulk count string",
-		"The line with the number of arguments does not end.")
-	errLengthTooLong = ProtocolErrors.Add("ERR Protocol error: too big bulk count string",
-		"The line with the length of an argument does not end.")
-	errNotBulk = ProtocolErrors.Add("ERR Protocol error: expected '$', got '%c'",
+	errMultibulkLength = ProtocolErrors.Add("ERR Protocol error: invalid multibulk length", "")
+	errBulkLength      = ProtocolErrors.Add("ERR Protocol error: invalid bulk length", "")
+	errCountTooLong    = ProtocolErrors.Add("ERR Protocol error: too big mbulk count string", "")
+	errLengthTooLong   = ProtocolErrors.Add("ERR Protocol error: too big bulk count string", "")
+	errNotBulk         = ProtocolErrors.Add("ERR Protocol error: expected '$', got '%c'",
 		"Where an argument should begin, the input has something else, such as a nested array.")
-	errLineEnd = ProtocolErrors.Add("ERR Protocol error: expected CRLF after bulk",
-		"An argument is longer than its length said.")
-	ErrTLS = ProtocolErrors.Add("ERR Protocol error: this is TLS, and the port takes connections without: connect to one of --tls-listen, or without TLS",
+	errLineEnd = ProtocolErrors.Add("ERR Protocol error: expected CRLF after bulk", "")
+	ErrTLS     = ProtocolErrors.Add("ERR Protocol error: this is TLS, and the port takes connections without: connect to one of --tls-listen, or without TLS",
 		"The connection began with a TLS handshake.")
-	errQuotes = ProtocolErrors.Add("ERR Protocol error: unbalanced quotes in request",
-		"A line of text with a quote that does not end, or has no space after it.")
-	ErrQueryTooBig = ProtocolErrors.Add("ERR Protocol error: commands sent while an earlier one waits: at most %d bytes (--query-buffer-size)",
-		"Commands sent while a blocked command waits take more than `--query-buffer-size`.")
+	errQuotes              = ProtocolErrors.Add("ERR Protocol error: unbalanced quotes in request", "")
+	ErrQueryTooBig         = ProtocolErrors.Add("ERR Protocol error: commands sent while an earlier one waits: at most %d bytes (--query-buffer-size)", "")
 	errArgsUnskipped       = ProtocolErrors.Add("ERR Protocol error: invalid multibulk length: at most %d arguments (--max-args), got %d, which are too many to skip", "")
 	errBulkUnskipped       = ProtocolErrors.Add("ERR Protocol error: invalid bulk length: at most %d bytes (--max-bulk-size), got %d, which are too many to skip", "")
 	errLineUnskipped       = ProtocolErrors.Add("ERR Protocol error: too big inline request: at most %d bytes (--max-bulk-size), got too many to skip", "")
@@ -41,10 +34,8 @@ var BoundErrors = ErrorSection{Heading: "Commands beyond a bound", Before: "The 
 	"512 MiB (`too many to skip`), the connection is closed.\n"}
 
 var (
-	errArgs = BoundErrors.Add("ERR arguments: at most %d (--max-args), got %d: nothing was executed",
-		"The name of the command counts as an argument. Send fewer arguments at a time.")
-	errBulk = BoundErrors.Add("ERR argument: at most %d bytes (--max-bulk-size), got %d: nothing was executed",
-		"Send a shorter argument, or raise `--max-bulk-size`.")
+	errArgs = BoundErrors.Add("ERR arguments: at most %d (--max-args), got %d: nothing was executed", "")
+	errBulk = BoundErrors.Add("ERR argument: at most %d bytes (--max-bulk-size), got %d: nothing was executed", "")
 	errLine = BoundErrors.Add("ERR line of text: at most %d bytes (--max-bulk-size): nothing was executed",
 		"The command came as a line of text, as from `telnet`. Send it as an array.")
 	errUnfinished = BoundErrors.Add("ERR unfinished command: at most %d bytes (--query-buffer-size): nothing was executed",

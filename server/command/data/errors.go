@@ -7,11 +7,9 @@ import (
 
 // The errors of several kinds of data, and of scripts.
 var (
-	errValueTooBig = command.DataErrors.Add("ERR value: at most %d bytes in one key, got %d",
-		"The value, or the hash, list or set as a whole, would be larger than Stint keeps in one key.")
+	errValueTooBig = command.DataErrors.Add("ERR value: at most %d bytes in one key, got %d", "")
 	ErrReplyTooBig = command.DataErrors.Add("ERR reply: more than %d bytes; ask for fewer values at once", "")
-	ErrSetsTooBig  = command.DataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more",
-		"The sets that one command combines, such as `SUNIONSTORE`, are too large together.")
+	ErrSetsTooBig  = command.DataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more", "")
 	errManyMembers = command.DataErrors.Add("ERR sets: at most %d members in the sets of one command, got more",
 		"The sets that one command combines, such as `SUNIONSTORE` or `ZUNION`, have too many members together, and combining them would delay other clients.")
 	errNotPositive = command.DataErrors.Add("ERR value is out of range, must be positive", "")
@@ -27,8 +25,7 @@ var (
 		"The script ran too long and was ended, although it had steps left in its budget. Nothing that it wrote is kept, and in a cluster it was not proposed. Do less in one call.")
 	_ = command.DataErrors.Add(script.BudgetError,
 		"The script was ended. What it had already written stays, as after any error in a script. Split the work into several calls. A loop over all keys is too much for a script.")
-	errNotBusy = command.DataErrors.Add("NOTBUSY No scripts in execution right now.",
-		"The reply to `SCRIPT KILL`. A script ends by itself after its budget of steps.")
+	errNotBusy          = command.DataErrors.Add("NOTBUSY No scripts in execution right now.", "")
 	errNegativeKeys     = command.DataErrors.Add("ERR Number of keys can't be negative", "")
 	ErrManyScriptKeys   = command.DataErrors.Add("ERR Number of keys can't be greater than number of args", "")
 	errScriptFlush      = command.DataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "")

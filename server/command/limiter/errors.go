@@ -10,12 +10,10 @@ var (
 	errWeighsNothing = command.LimiterErrors.Add("ERR WEIGHT: does not apply to %s", "")
 	errNotOfCalendar = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'",
 		"Only these windows follow a calendar. Other windows begin with the first request or at a multiple of their length, in no time zone.")
-	errZone = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'",
-		"Use a name from the [IANA database](https://www.iana.org/time-zones), which is part of the server. `UTC` is the default.")
+	errZone           = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'", "")
 	errKeepsNoWindows = command.LimiterErrors.Add("ERR HISTORY: needs FW, got %s", "")
-	errAsWithoutFor   = command.LimiterErrors.Add("ERR AS: needs FOR and the duration for which the request is remembered",
-		"Add a duration longer than the call and its retries take, such as `FOR 10m`.")
-	errEmptyID = command.LimiterErrors.Add("ERR AS: the id must not be empty",
+	errAsWithoutFor   = command.LimiterErrors.Add("ERR AS: needs FOR and the duration for which the request is remembered", "")
+	errEmptyID        = command.LimiterErrors.Add("ERR AS: the id must not be empty",
 		"All requests with an empty id would count as one, so only the first would take tokens. Give each request its own id.")
 	errForWithoutAs = command.LimiterErrors.Add("ERR FOR: needs AS and an id", "")
 	errNotLent      = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",

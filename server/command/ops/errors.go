@@ -6,25 +6,22 @@ import "github.com/stintdb/stint/server/command"
 var (
 	errSubcommand      = command.CommandErrors.Add("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.", "")
 	errProtocolVersion = command.ConnectionErrors.Add("ERR Protocol version is not an integer or out of range", "")
-	errHelloOption     = command.ConnectionErrors.Add("ERR Syntax error in HELLO option '%s'",
-		"`HELLO` takes `AUTH` and `SETNAME` after the version.")
-	errHelloNoAuth    = command.ConnectionErrors.Add("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time", "")
-	errAuthNoPassword = command.ConnectionErrors.Add("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
+	errHelloOption     = command.ConnectionErrors.Add("ERR Syntax error in HELLO option '%s'", "")
+	errHelloNoAuth     = command.ConnectionErrors.Add("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time", "")
+	errAuthNoPassword  = command.ConnectionErrors.Add("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
 		"The user `default` needs no password. Remove the password from the client's settings, or name the user it belongs to.")
 	errManyChannels = command.ConnectionErrors.Add("ERR a connection subscribes to at most %d channels, with names of at most %d bytes together",
 		"Use another connection for more channels. Subscriptions to earlier channels stay; the error is the reply for this channel and all later channels.")
-	errListedChannels = command.ConnectionErrors.Add("ERR PUBSUB CHANNELS lists channels where there are at most %d", "Ask for channels by name, with `PUBSUB NUMSUB`.")
-	errUnblockReason  = command.ConnectionErrors.Add("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR", "")
-	errSlowlogCount   = command.ConnectionErrors.Add("ERR count should be greater than or equal to -1", "")
-	errClientID       = command.ConnectionErrors.Add("ERR Invalid client ID", "")
-	errKillID         = command.ConnectionErrors.Add("ERR client-id should be greater than 0", "")
-	errKillAge        = command.ConnectionErrors.Add("ERR maxage is not an integer or out of range", "")
-	errKillNoAge      = command.ConnectionErrors.Add("ERR maxage should be greater than 0", "")
-	errKillUser       = command.ConnectionErrors.Add("ERR No such user '%s'", "")
-	errClientType     = command.ConnectionErrors.Add("ERR Unknown client type '%s'",
-		"The client types are normal, master, replica and pubsub.")
-	errClientAttribute = command.ConnectionErrors.Add("ERR Unrecognized option '%s'",
-		"`CLIENT SETINFO` knows LIB-NAME and LIB-VER.")
+	errListedChannels  = command.ConnectionErrors.Add("ERR PUBSUB CHANNELS lists channels where there are at most %d", "")
+	errUnblockReason   = command.ConnectionErrors.Add("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR", "")
+	errSlowlogCount    = command.ConnectionErrors.Add("ERR count should be greater than or equal to -1", "")
+	errClientID        = command.ConnectionErrors.Add("ERR Invalid client ID", "")
+	errKillID          = command.ConnectionErrors.Add("ERR client-id should be greater than 0", "")
+	errKillAge         = command.ConnectionErrors.Add("ERR maxage is not an integer or out of range", "")
+	errKillNoAge       = command.ConnectionErrors.Add("ERR maxage should be greater than 0", "")
+	errKillUser        = command.ConnectionErrors.Add("ERR No such user '%s'", "")
+	errClientType      = command.ConnectionErrors.Add("ERR Unknown client type '%s'", "")
+	errClientAttribute = command.ConnectionErrors.Add("ERR Unrecognized option '%s'", "")
 	errNameTooLong     = command.ConnectionErrors.Add("ERR Client names are at most %d bytes, got %d", "")
 	errNameCharacters  = command.ConnectionErrors.Add("ERR Client names cannot contain spaces, newlines or special characters.", "")
 	errRedirectTwice   = command.ConnectionErrors.Add("ERR A client can only redirect to a single other client", "")
