@@ -15,8 +15,7 @@ var (
 
 // The errors of [KeyErrors]. Other packages return the exported ones.
 var (
-	ErrInvalidCursor = KeyErrors.Add("ERR invalid cursor",
-		"Start `SCAN` with cursor 0 and continue with the cursor it returned.")
+	ErrInvalidCursor = KeyErrors.Add("ERR invalid cursor", "")
 	errManyKeys      = KeyErrors.Add("ERR KEYS found more than %d keys, or more than %d bytes: use SCAN", "")
 	ErrTooCostly     = KeyErrors.Add("ERR the keys hold too much state for one command: use fewer keys", "")
 	ErrExecTooCostly = KeyErrors.Add("ERR the transaction would take too long: nothing was executed, split it",
@@ -36,9 +35,8 @@ var (
 		"More than 10,000 commands, or more bytes of them than `--query-buffer-size`. `EXEC` will fail.")
 	ErrExecAbort      = TransactionErrors.Add("EXECABORT Transaction discarded because of previous errors.", "")
 	ErrWatchInMulti   = TransactionErrors.Add("ERR WATCH inside MULTI is not allowed", "")
-	ErrWatchesTooMuch = TransactionErrors.Add("ERR a connection watches at most %d keys, and as many bytes as --query-buffer-size has",
-		"The next `EXEC` replies null, as if a key had changed. Watch fewer keys.")
-	ErrExecTooBig = TransactionErrors.Add("ERR the commands were carried out, but their replies are more than --output-buffer-size",
+	ErrWatchesTooMuch = TransactionErrors.Add("ERR a connection watches at most %d keys, and as many bytes as --query-buffer-size has", "")
+	ErrExecTooBig     = TransactionErrors.Add("ERR the commands were carried out, but their replies are more than --output-buffer-size",
 		"This error replaces the replies of an `EXEC`. Split the transaction, or raise `--output-buffer-size`.")
 )
 

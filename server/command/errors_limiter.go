@@ -12,19 +12,16 @@ var (
 		"An id stands for one request. To retry the request, send it unchanged; for another request, use another id.")
 	ErrSettledOtherwise = LimiterErrors.Add("ERR id: the request was already settled or canceled with other amounts; nothing was changed",
 		"A reservation is settled once. You may repeat the same settlement, but not change it.")
-	errWrongAmounts = LimiterErrors.Add("ERR COSTS: needs an amount or - for each of the %d limits of the request",
-		"Give the amounts in the order of the limits in the request, or in its policy as it was then.")
-	errNotReservation = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a reservation",
-		"Something else uses this id as its key. Choose ids that are not the key of anything else.")
+	errWrongAmounts   = LimiterErrors.Add("ERR COSTS: needs an amount or - for each of the %d limits of the request", "")
+	errNotReservation = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a reservation", "")
 	ErrNoValue        = LimiterErrors.Add("ERR %s: needs a value", "")
 	errTooManyMembers = LimiterErrors.Add("ERR member: the pool already has %d active members, the maximum",
 		"A member stays active until the refill has given back the tokens that it took. Try again later, use fewer names, or divide the members among several pools.")
 	errSharesNotRefundable = LimiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
 		"`RL.REFUND` cannot know whose tokens to give back. Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
 	errNotRefundable = LimiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded", "")
-	errKeyTooLong    = LimiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d",
-		"The key is too long. Send a hash of it, or raise `--max-key-size`.")
-	ErrWrongType = LimiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
+	errKeyTooLong    = LimiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d", "")
+	ErrWrongType     = LimiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
 		"The key belongs to another algorithm. Give each algorithm its own keys, or `DEL` the key first.")
 	ErrHoldsData   = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a limiter: choose another key, or DEL this one", "")
 	ErrOutOfMemory = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for another key",
@@ -41,8 +38,7 @@ var (
 var (
 	ErrDuplicateKey = PolicyErrors.Add("ERR spec: the same key twice; each limit needs a different key",
 		"Two limits have the same key, perhaps only once the id has replaced `{}` in a policy.")
-	errMissingField = PolicyErrors.Add("ERR WITH: the policy needs the field '%s'",
-		"A limit of the policy has `{name}` in its key or holder. Append `WITH name value`.")
+	errMissingField = PolicyErrors.Add("ERR WITH: the policy needs the field '%s'", "")
 	errUnknownField = PolicyErrors.Add("ERR WITH: no limit of the policy asks for the field '%s'", "")
 	errIDTooLong    = PolicyErrors.Add("ERR id: with this id and these fields, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes", "")
 	ErrNoPolicy     = PolicyErrors.Add("ERR no such policy '%s'; RL.POLICY LIST lists the policies", "")

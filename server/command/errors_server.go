@@ -2,21 +2,18 @@ package command
 
 // The errors of [ServerErrors]. Other packages return the exported ones.
 var (
-	ErrUnknownSetting = ServerErrors.Add("ERR Unknown option or number of arguments for CONFIG SET - '%s'",
-		"No setting has this name. [configuration.md](configuration.md) lists them.")
+	ErrUnknownSetting   = ServerErrors.Add("ERR Unknown option or number of arguments for CONFIG SET - '%s'", "")
 	ErrFixedSetting     = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - can't be changed while the server runs; start it with --%s", "")
 	ErrSettingTwice     = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - duplicate parameter", "")
 	ErrSettingValue     = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - %w", "")
 	ErrSettingsConflict = ServerErrors.Add("ERR CONFIG SET failed - %w", "")
-	ErrFewDescriptors   = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument 'max-clients') - the limit of open files leaves room for %d clients; raise that limit",
-		"Raise the limit of [file descriptors](operations.md#file-descriptors) (`ulimit -n`, `LimitNOFILE`) and restart.")
-	ErrNoConfigFile = ServerErrors.Add("ERR The server is running without a config file",
-		"`CONFIG REWRITE` writes to the file of `--config`.")
-	ErrConfigRewrite = ServerErrors.Add("ERR Rewriting config file: %w", "")
-	ErrNoDir         = ServerErrors.Add("ERR this server keeps nothing on disk: start it with --dir", "")
-	ErrSaveBusy      = ServerErrors.Add("ERR Background save already in progress", "")
-	ErrSaveFailed    = ServerErrors.Add("ERR the snapshot could not be written: %w", "")
-	ErrClusterOff    = ServerErrors.Add("ERR This instance has cluster support disabled",
+	ErrFewDescriptors   = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument 'max-clients') - the limit of open files leaves room for %d clients; raise that limit", "")
+	ErrNoConfigFile     = ServerErrors.Add("ERR The server is running without a config file", "")
+	ErrConfigRewrite    = ServerErrors.Add("ERR Rewriting config file: %w", "")
+	ErrNoDir            = ServerErrors.Add("ERR this server keeps nothing on disk: start it with --dir", "")
+	ErrSaveBusy         = ServerErrors.Add("ERR Background save already in progress", "")
+	ErrSaveFailed       = ServerErrors.Add("ERR the snapshot could not be written: %w", "")
+	ErrClusterOff       = ServerErrors.Add("ERR This instance has cluster support disabled",
 		"A client for Redis Cluster asked a standalone server. Use a client for a single node.")
 )
 

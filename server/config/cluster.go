@@ -23,7 +23,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-peers", Group: groupCluster, Placeholder: "ADDRESSES",
-		Help:  "HOST:PORT of every node of the cluster, including this one, separated by commas. May be repeated.",
+		Help:  "HOST:PORT of every node of the cluster, including this node, separated by commas. May be repeated.",
 		value: func(c *Config) Value { return &listValue{&c.ClusterPeers, peersForm, MaxPeers} },
 	},
 	{

@@ -13,7 +13,7 @@ var ofWebhook = of(func(r *Snapshot) *warn.Counts {
 const withWebhook = "with `--warn-webhook`"
 
 var warnRows = []Row{{
-	Name: "stint_warnings_total", Kind: Counter, Help: "Warnings of limits with WARN: windows in which the use of a key has reached the threshold. In a cluster every node counts all of them.",
+	Name: "stint_warnings_total", Kind: Counter, Help: "Warnings of limits with WARN: windows in which the use of a key has reached the threshold. In a cluster every node counts all warnings.",
 	values: one(func(r *Snapshot) float64 { return float64(r.Warnings.Given) }),
 }, {
 	Name: "stint_warn_webhook_total", Kind: Counter, When: withWebhook, Labels: []string{"outcome"}, Bound: "posted, failed, lost",

@@ -12,10 +12,9 @@ var (
 	errBulkLength      = ProtocolErrors.Add("ERR Protocol error: invalid bulk length", "")
 	errCountTooLong    = ProtocolErrors.Add("ERR Protocol error: too big mbulk count string", "")
 	errLengthTooLong   = ProtocolErrors.Add("ERR Protocol error: too big bulk count string", "")
-	errNotBulk         = ProtocolErrors.Add("ERR Protocol error: expected '$', got '%c'",
-		"Where an argument should begin, the input has something else, such as a nested array.")
-	errLineEnd = ProtocolErrors.Add("ERR Protocol error: expected CRLF after bulk", "")
-	ErrTLS     = ProtocolErrors.Add("ERR Protocol error: this is TLS, and the port takes connections without: connect to one of --tls-listen, or without TLS",
+	errNotBulk         = ProtocolErrors.Add("ERR Protocol error: expected '$', got '%c'", "")
+	errLineEnd         = ProtocolErrors.Add("ERR Protocol error: expected CRLF after bulk", "")
+	ErrTLS             = ProtocolErrors.Add("ERR Protocol error: this is TLS, and the port takes connections without: connect to one of --tls-listen, or without TLS",
 		"The connection began with a TLS handshake.")
 	errQuotes              = ProtocolErrors.Add("ERR Protocol error: unbalanced quotes in request", "")
 	ErrQueryTooBig         = ProtocolErrors.Add("ERR Protocol error: commands sent while an earlier one waits: at most %d bytes (--query-buffer-size)", "")
@@ -34,10 +33,9 @@ var BoundErrors = ErrorSection{Heading: "Commands beyond a bound", Before: "The 
 	"512 MiB (`too many to skip`), the connection is closed.\n"}
 
 var (
-	errArgs = BoundErrors.Add("ERR arguments: at most %d (--max-args), got %d: nothing was executed", "")
-	errBulk = BoundErrors.Add("ERR argument: at most %d bytes (--max-bulk-size), got %d: nothing was executed", "")
-	errLine = BoundErrors.Add("ERR line of text: at most %d bytes (--max-bulk-size): nothing was executed",
-		"The command came as a line of text, as from `telnet`. Send it as an array.")
+	errArgs       = BoundErrors.Add("ERR arguments: at most %d (--max-args), got %d: nothing was executed", "")
+	errBulk       = BoundErrors.Add("ERR argument: at most %d bytes (--max-bulk-size), got %d: nothing was executed", "")
+	errLine       = BoundErrors.Add("ERR line of text: at most %d bytes (--max-bulk-size): nothing was executed", "")
 	errUnfinished = BoundErrors.Add("ERR unfinished command: at most %d bytes (--query-buffer-size): nothing was executed",
 		"All its arguments count together, each with 5 bytes or more for its length. Send fewer or shorter arguments at a time.")
 )

@@ -10,8 +10,7 @@ var (
 	errValueTooBig = command.DataErrors.Add("ERR value: at most %d bytes in one key, got %d", "")
 	ErrReplyTooBig = command.DataErrors.Add("ERR reply: more than %d bytes; ask for fewer values at once", "")
 	ErrSetsTooBig  = command.DataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more", "")
-	errManyMembers = command.DataErrors.Add("ERR sets: at most %d members in the sets of one command, got more",
-		"The sets that one command combines, such as `SUNIONSTORE` or `ZUNION`, have too many members together, and combining them would delay other clients.")
+	errManyMembers = command.DataErrors.Add("ERR sets: at most %d members in the sets of one command, got more", "")
 	errNotPositive = command.DataErrors.Add("ERR value is out of range, must be positive", "")
 	ErrExpireTime  = command.DataErrors.Add("ERR invalid expire time in '%s' command", "")
 	ErrOverflow    = command.DataErrors.Add("ERR increment or decrement would overflow", "")
@@ -30,7 +29,7 @@ var (
 	ErrManyScriptKeys   = command.DataErrors.Add("ERR Number of keys can't be greater than number of args", "")
 	errScriptFlush      = command.DataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "")
 	ErrNotOwnedInScript = command.DataErrors.Add("ERR Script attempted to access a non local key in a cluster node",
-		"A cluster with [`--groups`](cluster.md#groups): a key that the script does not declare is in another group than its declared keys, or the command looks at keys that it does not name. A script without declared keys may use none. `RL.ALL`, `AS` and other commands that no script may call also get this error. Give all keys one hash tag, as in `{user1}:a` and `{user1}:b`.")
+		"A cluster with [`--groups`](cluster.md#groups): a key that the script does not declare is in another group than its declared keys, or the command looks at keys that it does not name. A script that declares no keys may use no keys. `RL.ALL`, `AS` and other commands that no script may call also get this error. Give all keys one hash tag, as in `{user1}:a` and `{user1}:b`.")
 	errUnknownInScript = command.DataErrors.Add("ERR Unknown Redis command called from script",
 		"Stint has the commands that limiters use: [commands.md](commands.md).")
 	errArityInScript = command.DataErrors.Add("ERR Wrong number of args calling Redis command from script", "")
@@ -40,10 +39,9 @@ var (
 		"Scripts cannot use `RL.ALL`, `RL.CHECK`, `HT.ACQUIRE`, `AS`, `RL.SETTLE` and `RL.CANCEL`. But a script is atomic, so it can ask one limit after the other, and after a denial give tokens back with `RL.REFUND`.")
 	errWriteInReadOnly = command.DataErrors.Add("ERR Write commands are not allowed from read-only scripts.",
 		"The script writes, although it was called by `EVAL_RO` or `EVALSHA_RO`, or after `READONLY`, or its first line has the flag `no-writes`.")
-	errScriptWrites = command.DataErrors.Add("ERR Can not execute a script with write flag using *_ro command.",
-		"The script's first line begins with `#!lua` and lacks `flags=no-writes`.")
+	errScriptWrites      = command.DataErrors.Add("ERR Can not execute a script with write flag using *_ro command.", "")
 	errNoCommandInScript = command.DataErrors.Add("ERR The user executing the script can't run this command or subcommand",
-		"The user may run scripts, but not a command that this one calls: `ACL SETUSER name +command`.")
+		"The user may run scripts, but not a command that this script calls: `ACL SETUSER name +command`.")
 	ErrNoKeyInScript = command.DataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
 		"The user may not use all keys. Such a user's scripts may only use the keys that they declare, and only read keys that the user may read. `RL.ALL`, `AS` and other commands that no script may call also get this error.")
 	ErrNoSuchKey     = command.DataErrors.Add("ERR no such key", "")

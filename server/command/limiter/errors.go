@@ -7,25 +7,22 @@ var (
 	errKeepsNothing = command.LimiterErrors.Add("ERR KEEP: does not apply to %s", "")
 	errWarnsNothing = command.LimiterErrors.Add("ERR WARN: does not apply to %s: %s",
 		"The use of such a limit is not a percentage, so no threshold can be reached.")
-	errWeighsNothing = command.LimiterErrors.Add("ERR WEIGHT: does not apply to %s", "")
-	errNotOfCalendar = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'",
-		"Only these windows follow a calendar. Other windows begin with the first request or at a multiple of their length, in no time zone.")
+	errWeighsNothing  = command.LimiterErrors.Add("ERR WEIGHT: does not apply to %s", "")
+	errNotOfCalendar  = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'", "")
 	errZone           = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'", "")
 	errKeepsNoWindows = command.LimiterErrors.Add("ERR HISTORY: needs FW, got %s", "")
 	errAsWithoutFor   = command.LimiterErrors.Add("ERR AS: needs FOR and the duration for which the request is remembered", "")
-	errEmptyID        = command.LimiterErrors.Add("ERR AS: the id must not be empty",
-		"All requests with an empty id would count as one, so only the first would take tokens. Give each request its own id.")
-	errForWithoutAs = command.LimiterErrors.Add("ERR FOR: needs AS and an id", "")
-	errNotLent      = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
+	errEmptyID        = command.LimiterErrors.Add("ERR AS: the id must not be empty", "")
+	errForWithoutAs   = command.LimiterErrors.Add("ERR FOR: needs AS and an id", "")
+	errNotLent        = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
 		"Tokens can be set aside for a holder only from the limits that the error lists. In the others, a request takes a place in a queue, a lease or a share rather than plain tokens.")
 	// Clients of 0.2.0 match this text.
 	errNotHeld = command.LimiterErrors.Add("ERR the holder states more tokens than the %d that are set aside for it",
 		"The number is in `LEFT` of `RL.LEND`, or in `RL.RETURN`. Either the holder counts wrongly, or two holders share a name: give each holder its own name.")
-	errNodeHolder = command.LimiterErrors.Add("ERR holder: names that begin with %s are reserved for a cluster's nodes and groups",
-		"Give the holder in `RL.LEND` and `RL.RETURN` another name. `RL.VOID` takes these names too.")
-	errLogLimit = command.LimiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more", "")
-	errHolder   = command.LimiterErrors.Add("ERR holder: must be 1 to %d bytes, got %d", "")
-	errSwapped  = command.LimiterErrors.Add("ERR holder: '%s' is a duration, and the ttl '%s' has no unit; the ttl comes before the holder",
+	errNodeHolder = command.LimiterErrors.Add("ERR holder: names that begin with %s are reserved for a cluster's nodes and groups", "")
+	errLogLimit   = command.LimiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more", "")
+	errHolder     = command.LimiterErrors.Add("ERR holder: must be 1 to %d bytes, got %d", "")
+	errSwapped    = command.LimiterErrors.Add("ERR holder: '%s' is a duration, and the ttl '%s' has no unit; the ttl comes before the holder",
 		"")
 	errMember           = command.LimiterErrors.Add("ERR member: must be 1 to %d bytes, got %d", "")
 	errTreeLevels       = command.LimiterErrors.Add("ERR UNDER: a class has 1 to %d ancestors, got %d", "")
@@ -48,8 +45,7 @@ var (
 	errFieldTwice    = command.PolicyErrors.Add("ERR WITH: the field '%s' is given twice", "")
 	errEmptyCaller   = command.PolicyErrors.Add("ERR id: the caller's id must not be empty",
 		"All callers without an id would share one limit. If you want that, give them an id such as `anonymous`.")
-	errEmptyField = command.PolicyErrors.Add("ERR WITH: the value of the field '%s' must not be empty",
-		"All callers without a value would share one limit. Give the field a value, such as `none`.")
+	errEmptyField      = command.PolicyErrors.Add("ERR WITH: the value of the field '%s' must not be empty", "")
 	errFieldTooLong    = command.PolicyErrors.Add("ERR WITH: the value of the field '%s': at most %d bytes (--max-key-size), got %d", "")
 	errPolicyName      = command.PolicyErrors.Add("ERR name: must be 1 to %d bytes, got %d", "")
 	errTooManyPolicies = command.PolicyErrors.Add("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept",

@@ -30,7 +30,7 @@ var pubSubRows = []command.Row{{
 		Cost: command.ConnectionPass, Flags: command.PubSub, Run: runPubSubChannels, Data: data.Code(func(c *data.Call) { c.Writer.Array(0) }), Dialect: 2,
 	}, {
 		Name: "numsub", Syntax: "[channel ...]", Group: "pubsub", Summary: "The numbers of subscribers of channels.",
-		Returns: "an array of each channel, followed by the number; in a script by 0, because every node runs the script.", Example: "news",
+		Returns: "an array of each channel and its number of subscribers; in a script the numbers are 0, because every node runs the script.", Example: "news",
 		Cost: command.Report, Flags: command.PubSub, Run: runPubSubNumbers, Data: data.Code(numbersInScript), Dialect: 2,
 	}, {
 		Name: "numpat", Group: "pubsub", Summary: "The number of subscriptions to patterns: there are none.",
