@@ -29,7 +29,6 @@ var deep = []struct{ name, script, reply string }{
 	{"__add", metamethods + `m.__add = function(x, y) return x + y end return a + b`, "stack overflow"},
 	{"__mod", metamethods + `m.__mod = function(x, y) return x % y end return a % b`, "stack overflow"},
 	{"__unm", metamethods + `m.__unm = function(x) return -x end return -a`, "stack overflow"},
-	{"__len", metamethods + `m.__len = function(x) return #x end return #a`, "stack overflow"},
 	{"sort", `local function f() table.sort({3, 2, 1}, function(a, b) f() return a < b end) end f()`, "stack overflow"},
 	{"gsub", `local function f() return (string.gsub('a', 'a', f)) end f()`, "stack overflow"},
 	{"gsub with __index", metamethods + `m.__index = function(t, k) return (string.gsub('a', 'a', t)) end string.gsub('a', 'a', a)`, "stack overflow"},

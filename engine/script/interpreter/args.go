@@ -10,7 +10,7 @@ import (
 // BadArgument raises "bad argument #1 to 'rep' (string expected, got nil)".
 func (L *Thread) BadArgument(i int, problem string) {
 	name := "?"
-	if p, ok := L.placeAt(1); ok && p.chunk != nil && p.node.Function.Kind != "" {
+	if p, ok := L.placeAt(1); ok && p.chunk != nil && p.node.Function.Name != "" {
 		name = p.node.Function.Name
 		if p.node.Function.Kind == "method" {
 			if i--; i == 0 {

@@ -64,15 +64,8 @@ func nextPair(L *Thread) int {
 	return 2
 }
 
-// ToString is Lua's tostring.
-func (L *Thread) ToString(v value.Value) string {
-	if f := Metamethod(v, "__tostring"); !f.IsNil() {
-		text, is := value.AsText(L.Call(f, v))
-		if !is {
-			L.Fail("'tostring' must return a string to 'print'")
-		}
-		return text
-	}
+// Name is the text of a value without metamethods: the name of an object is its number among those named so far.
+func (L *Thread) Name(v value.Value) string {
 	switch v.Kind() {
 	case value.NilKind, value.BoolKind, value.NumberKind, value.StringKind:
 		return value.Display(v)

@@ -56,11 +56,8 @@ func (L *Thread) placeAt(level int) (p place, ok bool) {
 	for ; level > 0 && i >= 0; i-- {
 		level -= 1 + L.frames[i].tailCalls
 	}
-	switch {
-	case level < 0 && L.depth > 0:
-		i = 0
-	case i < 0:
-		return p, false
+	if level < 0 || i < 0 { // a tail call has taken the place of the function, or there is none
+		return p, level < 0
 	}
 	return L.frames[i].place(), true
 }
@@ -117,11 +114,11 @@ func (p place) operand(index int) (name syntax.Operand) {
 	return name
 }
 
-// failValue raises "attempt to index local 'x' (a nil value)" for an operand of the caller's operation, or for its
-// function if the index is negative.
+// failValue raises "attempt to index local 'x' (a nil value)" for an operand of the operation that runs, or for its
+// function if the index is negative. A Go function has no names, and no place.
 func (L *Thread) failValue(v value.Value, doing string, operand int) {
-	p, _ := L.placeAt(1)
-	L.Fail("%s", badValueText(v.Kind().String(), doing, p.operand(operand)))
+	p := L.frames[L.depth-1].place()
+	L.Raise(value.String(p.where() + badValueText(v.Kind().String(), doing, p.operand(operand))))
 }
 
 func badValueText(kind, doing string, name syntax.Operand) string {

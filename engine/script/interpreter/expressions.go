@@ -87,7 +87,7 @@ func boxed(v value.Value) value.Value {
 func boxOf(v value.Value) *value.Value { return (*value.Value)(v.Object()) }
 
 func (c *compiler) index(e *syntax.Index) eval {
-	object, key := c.operand(e.Object), c.operand(e.Key)
+	object, key := c.pair(e.Object, e.Key)
 	if of, is := e.Object.(*syntax.Arguments); is && key.constant.IsNumber() {
 		i, isArgv := int(key.constant.Float()), of.IsArgv
 		if float64(i) == key.constant.Float() && i >= 1 && i < value.MaxIndex {
@@ -101,7 +101,7 @@ func (c *compiler) index(e *syntax.Index) eval {
 		return func(fr *frame) value.Value {
 			o, k := object.get(fr), key.get(fr)
 			fr.at = e.Node
-			return fr.L.index(o, k)
+			return fr.L.Index(o, k)
 		}
 	}
 	return func(fr *frame) value.Value {
@@ -154,7 +154,7 @@ func (c *compiler) unary(e *syntax.Unary) eval {
 			return value.Number(-v.Float()) // zero gets a sign only here
 		}
 		fr.at = e.Node
-		return fr.L.minus(v)
+		return fr.L.arithmetic(minus, v, v)
 	}
 }
 
@@ -164,25 +164,12 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 		is := c.comparison(e)
 		return func(fr *frame) value.Value { return value.Bool(is(fr)) }
 	}
-	a, b := c.operand(e.Left), c.operand(e.Right)
-	if isNumeral(e) { // its zero keeps the sign, as that of a numeral does
+	a, b := c.pair(e.Left, e.Right)
+	if syntax.IsNumeral(e) { // its zero keeps the sign, as that of a numeral does
 		return func(fr *frame) value.Value {
 			return value.Number(op.operate(a.get(fr).Float(), b.get(fr).Float()))
 		}
 	}
-	if op.isPlain && b.compute != nil && c.mayChange(e.Left) {
-		return func(fr *frame) value.Value {
-			y := b.get(fr)
-			x := a.get(fr)
-			fr.at = e.Node
-			return fr.L.arithmetic(op, x, y)
-		}
-	}
-	return computed(e, op, a, b)
-}
-
-// computed is an arithmetic operator on operands that are read from left to right.
-func computed(e *syntax.Binary, op *operation, a, b operand) eval {
 	slow := func(fr *frame, x, y value.Value) value.Value {
 		fr.at = e.Node
 		return fr.L.arithmetic(op, x, y)
@@ -230,24 +217,32 @@ func computed(e *syntax.Binary, op *operation, a, b operand) eval {
 	}
 }
 
-// mayChange reports whether an expression is a local of this function that a function inside may change. In x + f(), Lua
-// reads such an x only when it adds, after the call of f.
+// pair returns the operands of an operator, which reads the left one first. Lua does not copy a local for an operator:
+// in x + f(), it reads x only when it adds, after f was called and may have changed x. Such a left operand is read when
+// the right one was computed, which waits on the stack.
+func (c *compiler) pair(left, right syntax.Expr) (operand, operand) {
+	a, b := c.operand(left), c.operand(right)
+	if b.compute == nil || !c.mayChange(left) {
+		return a, b
+	}
+	late := func(fr *frame) value.Value {
+		fr.L.Push(b.compute(fr))
+		return a.compute(fr)
+	}
+	waiting := func(fr *frame) value.Value {
+		L := fr.L
+		last := len(L.stack) - 1
+		v := L.stack[last]
+		L.stack = L.stack[:last]
+		return v
+	}
+	return operand{compute: late}, operand{compute: waiting}
+}
+
+// mayChange reports whether an expression is a local of this function that a function inside may change.
 func (c *compiler) mayChange(e syntax.Expr) bool {
 	v, is := e.(*syntax.Variable)
 	return is && c.own[v.Local] && v.Local.Captured && v.Local.Changed
-}
-
-// isNumeral reports whether an expression is made of numbers in the source alone.
-func isNumeral(e syntax.Expr) bool {
-	switch e := e.(type) {
-	case *syntax.Constant:
-		return e.Kind == syntax.NumberConstant
-	case *syntax.Unary:
-		return e.Op == "-" && isNumeral(e.Of)
-	case *syntax.Binary:
-		return operations[e.Op] != nil && isNumeral(e.Left) && isNumeral(e.Right)
-	}
-	return false
 }
 
 // condition computes an expression that is used as a condition.
@@ -274,7 +269,7 @@ func (c *compiler) condition(e syntax.Expr) test {
 }
 
 func (c *compiler) comparison(e *syntax.Binary) test {
-	a, b := c.operand(e.Left), c.operand(e.Right)
+	a, b := c.pair(e.Left, e.Right)
 	switch e.Op {
 	case "==", "~=":
 		wanted := e.Op == "=="
@@ -332,65 +327,100 @@ func (fr *frame) order(e *syntax.Binary, a, b value.Value, event string) bool {
 	return fr.L.ordered(a, b, event)
 }
 
-// table makes what a constructor says.
+// itemsPerFlush is how many items of a constructor Lua puts into the table together.
+const itemsPerFlush = 50
+
+// pair is a field of a constructor whose key is computed.
+type pair struct {
+	node  int
+	items int // that are in the table before it; later ones replace it if they have its key
+}
+
+// table makes what a constructor says. Everything is computed in the order of the source. Pairs wait on the stack until
+// the items are in the table, so that a pair has the same price wherever it stands.
 func (c *compiler) table(e *syntax.Table) eval {
-	items, fields := 0, 0
 	var steps []func(fr *frame, t *value.Table)
-	for _, f := range e.Fields {
-		v := c.operand(f.Value)
-		if f.Key != nil {
+	var many evals // the last item, if it may have several values
+	var pairs []pair
+	items, fields := 0, 0
+	for i := range e.Fields {
+		f := &e.Fields[i]
+		switch {
+		case f.IsPlain:
 			fields++
-			name := f.Key.Text
+			name, v := f.Key.(*syntax.Constant).Text, c.operand(f.Value)
 			steps = append(steps, func(fr *frame, t *value.Table) { t.SetString(name, v.get(fr)) })
-			continue
+		case f.Key != nil:
+			pairs = append(pairs, pair{f.Node, items - items%itemsPerFlush})
+			steps = append(steps, c.pushPair(f))
+		case hasMany(f.Value):
+			many = c.many(f.Value)
+		default:
+			items++
+			at, v := items, c.operand(f.Value)
+			steps = append(steps, func(fr *frame, t *value.Table) { t.SetInt(at, v.get(fr)) })
 		}
-		items++
-		i := items
-		steps = append(steps, func(fr *frame, t *value.Table) { t.SetInt(i, v.get(fr)) })
 	}
-	for _, rest := range e.Rest {
-		push := c.list(rest.Values)
-		steps = append(steps, func(fr *frame, t *value.Table) { fr.setItems(t, rest.Start, push) })
-	}
-	for _, pairs := range e.Pairs {
-		push := c.list(pairs)
-		steps = append(steps, func(fr *frame, t *value.Table) { fr.setFields(t, e.Node, push) })
+	price := 0
+	if many != nil || items > itemsPerFlush {
+		price = items/SlotsPerStep + 2*(items/itemsPerFlush+1)
 	}
 	return func(fr *frame) value.Value {
-		t := fr.L.NewTable(items, fields)
+		L := fr.L
+		t := L.NewTable(items, fields)
 		for _, step := range steps {
 			step(fr, t)
+		}
+		all := items
+		if many != nil {
+			all += fr.setItems(t, items, many)
+		}
+		L.Charge(price)
+		if len(pairs) > 0 {
+			fr.setPairs(t, pairs, all)
 		}
 		return value.OfTable(t)
 	}
 }
 
-// setItems puts the last items of a constructor into its table.
-func (fr *frame) setItems(t *value.Table, start int, push evals) {
-	L := fr.L
-	mark := len(L.stack)
-	n := push(fr)
-	L.Charge((n + 2) / SlotsPerStep)
-	for n > 0 && L.stack[mark+n-1].IsNil() {
-		n--
+// pushPair leaves a key and its value on the stack.
+func (c *compiler) pushPair(f *syntax.Field) func(fr *frame, t *value.Table) {
+	key, v := c.pair(f.Key, f.Value)
+	return func(fr *frame, _ *value.Table) {
+		k, x := key.get(fr), v.get(fr)
+		fr.at = f.Node
+		fr.L.checkKey(k)
+		fr.L.stack = append(fr.L.stack, k, x)
 	}
-	t.SetItems(start, L.stack[mark:mark+n])
-	L.stack = L.stack[:mark]
 }
 
-// setFields puts pairs of a constructor into its table. Items without a key win.
-func (fr *frame) setFields(t *value.Table, node int, push evals) {
+// setItems puts the last items of a constructor into its table, and returns their number.
+func (fr *frame) setItems(t *value.Table, start int, push evals) int {
 	L := fr.L
 	mark := len(L.stack)
 	n := push(fr)
-	fr.at = node
-	items := float64(t.Len())
-	for i := mark; i < mark+n; i += 2 {
-		key := L.stack[i]
-		if key.IsNumber() && key.Float() >= 1 && key.Float() <= items && !t.Get(key).IsNil() {
-			continue
+	L.Charge(n / SlotsPerStep)
+	last := n
+	for last > 0 && L.stack[mark+last-1].IsNil() {
+		last--
+	}
+	t.SetItems(start, L.stack[mark:mark+last])
+	L.stack = L.stack[:mark]
+	return n
+}
+
+// setPairs puts the pairs of a constructor into its table, which has a number of items.
+func (fr *frame) setPairs(t *value.Table, pairs []pair, items int) {
+	L := fr.L
+	mark := len(L.stack) - 2*len(pairs)
+	for i, p := range pairs {
+		key, v := L.stack[mark+2*i], L.stack[mark+2*i+1]
+		if key.IsNumber() {
+			if x := key.Float(); x > float64(p.items) && x <= float64(items) && value.IsWhole(x) {
+				continue
+			}
 		}
-		L.Set(t, key, L.stack[i+1])
+		L.Set(t, key, v)
 	}
 	L.stack = L.stack[:mark]
 }

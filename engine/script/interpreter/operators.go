@@ -25,12 +25,12 @@ func metamethod2(a, b value.Value, event string) value.Value {
 
 // callable returns the function that a call of another value calls, with the value as its first argument.
 func (L *Thread) callable(f value.Value, mark int) *Function {
-	if f.Table() == nil {
-		L.push(nil)
-		L.failValue(f, "call", -1)
-	}
 	fn := AsFunction(Metamethod(f, "__call"))
-	if fn == nil {
+	switch {
+	case fn != nil:
+	case f.Table() == nil || L.frames[L.depth-1].function == nil:
+		L.failValue(f, "call", -1)
+	default:
 		L.failTable("call", -1)
 	}
 	L.stack = append(L.stack, value.Nil)
@@ -45,18 +45,22 @@ func (L *Thread) failTable(doing string, operand int) {
 	L.failNative(badValueText("table", doing, p.operand(operand)))
 }
 
-// invoke calls a metamethod as from Go.
+// invoke calls a metamethod, for a price. Two of the calls that may be nested are taken, of which only the metamethod's
+// has a level in messages.
 func (L *Thread) invoke(f value.Value, args ...value.Value) value.Value {
-	if L.frames[L.depth-1].function == nil {
-		return L.Call(f, args...)
+	L.Charge(InvokePrice)
+	caller := L.frames[L.depth-1]
+	if caller.function == nil {
+		return L.invokePlain(f, args...)
 	}
-	L.push(nil)
-	result := L.Call(f, args...)
+	fr := L.push(caller.function)
+	fr.at, fr.tailCalls = caller.at, -1
+	result := L.invokePlain(f, args...)
 	L.pop()
 	return result
 }
 
-// invokePlain calls a metamethod as from the script, which pays nothing beyond what the metamethod does.
+// invokePlain calls a metamethod like any function. The script pays nothing beyond what the metamethod does.
 func (L *Thread) invokePlain(f value.Value, args ...value.Value) value.Value {
 	mark := len(L.stack)
 	L.stack = append(L.stack, args...)
@@ -67,7 +71,7 @@ func (L *Thread) invokePlain(f value.Value, args ...value.Value) value.Value {
 type operation struct {
 	event   string
 	operate func(a, b float64) float64
-	isPlain bool // a metamethod of a table is called as from the script
+	isPlain bool // a metamethod of a table on the left has no price of its own
 }
 
 var operations = map[string]*operation{
@@ -79,27 +83,23 @@ var operations = map[string]*operation{
 	"^": {"__pow", value.Power, false},
 }
 
+// minus has its operand twice.
+var minus = &operation{"__unm", func(a, _ float64) float64 { return -a }, true}
+
 // arithmetic is an operator on two values of any type.
 func (L *Thread) arithmetic(op *operation, a, b value.Value) value.Value {
-	if a.Table() != nil && op.isPlain {
-		f := Metamethod(a, op.event)
-		if f.IsNil() && b.Table() != nil {
-			if f = Metamethod(b, op.event); f.IsNil() {
-				L.failTable("perform arithmetic on", 0)
-			}
-		}
-		switch {
-		case AsFunction(f) != nil:
-			return L.invokePlain(f, a, b)
-		case !f.IsNil():
-			L.failTable("perform arithmetic on", 0)
-		}
+	isPlain := op.isPlain && a.Table() != nil
+	f := value.Nil
+	if a.Table() != nil || b.Table() != nil {
+		f = metamethod2(a, b, op.event)
+	}
+	if isPlain && !f.IsNil() {
+		return L.invokePlain(f, a, b)
 	}
 	x, ok := L.AsNumber(a)
-	y, ok2 := L.AsNumber(b)
-	f := value.Nil
-	if !ok || !ok2 {
-		f = metamethod2(a, b, op.event)
+	y, ok2 := x, ok
+	if op != minus {
+		y, ok2 = L.AsNumber(b)
 	}
 	switch {
 	case ok && ok2:
@@ -108,28 +108,14 @@ func (L *Thread) arithmetic(op *operation, a, b value.Value) value.Value {
 		return L.invoke(f, a, b)
 	case ok:
 		L.failValue(b, "perform arithmetic on", 1)
+	case isPlain && b.Table() != nil:
+		L.failTable("perform arithmetic on", 0)
 	}
 	L.failValue(a, "perform arithmetic on", 0)
 	return value.Nil
 }
 
-// minus is -v.
-func (L *Thread) minus(v value.Value) value.Value {
-	if v.Table() != nil {
-		f := Metamethod(v, "__unm")
-		if AsFunction(f) == nil {
-			L.failTable("perform arithmetic on", 0)
-		}
-		return L.invokePlain(f, v)
-	}
-	x, ok := L.AsNumber(v)
-	if !ok {
-		L.failValue(v, "perform arithmetic on", 0)
-	}
-	return value.Result(-x)
-}
-
-// length is #v.
+// length is #v. Tables have no metamethod for it, as in Lua 5.1.
 func (L *Thread) length(v value.Value) value.Value {
 	if v.IsString() {
 		return value.Int(len(v.Text()))
@@ -137,9 +123,6 @@ func (L *Thread) length(v value.Value) value.Value {
 	t := v.Table()
 	if t == nil {
 		L.failValue(v, "get length of", 0)
-	}
-	if f := Metamethod(v, "__len"); AsFunction(f) != nil {
-		return L.invokePlain(f, v)
 	}
 	return value.Int(t.Len())
 }
@@ -151,7 +134,7 @@ func (L *Thread) indexPlain(object, key value.Value) value.Value {
 
 // indexBy is object[key] by tables, and by functions that invoke calls.
 func (L *Thread) indexBy(object, key value.Value, invoke func(L *Thread, f value.Value, args ...value.Value) value.Value, fail func()) value.Value {
-	for range maxIndexes {
+	for i := range maxIndexes {
 		var next value.Value
 		if t := object.Table(); t != nil {
 			if v := t.Get(key); !v.IsNil() || t.Meta == nil {
@@ -163,7 +146,7 @@ func (L *Thread) indexBy(object, key value.Value, invoke func(L *Thread, f value
 		} else if object.IsString() {
 			next = stringLibrary
 		} else {
-			L.failValue(object, "index", 0)
+			L.failValue(object, "index", i) // only the first object has a name
 		}
 		if AsFunction(next) != nil {
 			return invoke(L, next, object, key)
@@ -174,8 +157,8 @@ func (L *Thread) indexBy(object, key value.Value, invoke func(L *Thread, f value
 	return value.Nil
 }
 
-// index is object[key], for which a text as the key is charged.
-func (L *Thread) index(object, key value.Value) value.Value {
+// Index is object[key], for which a text as the key is charged.
+func (L *Thread) Index(object, key value.Value) value.Value {
 	if key.IsString() {
 		L.ChargeBytes(len(key.Text()))
 	}
@@ -194,20 +177,12 @@ func (L *Thread) argument(isArgv bool, i int) value.Value {
 	return value.Nil
 }
 
-// Index is object[key] for a Go function.
-func (L *Thread) Index(object, key value.Value) value.Value {
-	L.push(nil)
-	v := L.index(object, key)
-	L.pop()
-	return v
-}
-
 // setIndex is object[key] = value.
 func (L *Thread) setIndex(object, key, v value.Value) {
-	for range maxIndexes {
+	for i := range maxIndexes {
 		t := object.Table()
 		if t == nil {
-			L.failValue(object, "index", 0)
+			L.failValue(object, "index", i)
 		}
 		if t.Shows != nil {
 			L.Fail(readOnlyText)
@@ -228,10 +203,10 @@ func (L *Thread) setIndex(object, key, v value.Value) {
 
 // setField is object.name = value, for a value that is not nil.
 func (L *Thread) setField(object value.Value, name string, v value.Value) {
-	for range maxIndexes {
+	for i := range maxIndexes {
 		t := object.Table()
 		if t == nil {
-			L.failValue(object, "index", 0)
+			L.failValue(object, "index", i)
 		}
 		next := value.Nil
 		if t.Meta != nil && t.GetString(name).IsNil() {
@@ -336,11 +311,5 @@ func (L *Thread) Equal(a, b value.Value) bool {
 		return a.Equal(b)
 	}
 	f := Metamethod(a, "__eq")
-	if AsFunction(f) == nil || f != Metamethod(b, "__eq") {
-		return false
-	}
-	L.push(nil)
-	is := L.invokePlain(f, a, b).IsTrue()
-	L.pop()
-	return is
+	return !f.IsNil() && f == Metamethod(b, "__eq") && L.invokePlain(f, a, b).IsTrue()
 }

@@ -115,11 +115,15 @@ func (c *compiler) assign(s *syntax.Assign) exec {
 		return c.assignLocal(s.Target.(*syntax.Variable).Local, c.operand(s.Value))
 	}
 	object, key, v := c.operand(target.Object), c.operand(target.Key), c.operand(s.Value)
+	objectMayChange, keyMayChange := c.mayChange(target.Object), c.mayChange(target.Key) // until the value is computed
 	if s.IsPlain {
 		name := key.constant.Text()
 		return func(fr *frame) signal {
 			o := object.get(fr)
 			x := v.get(fr)
+			if objectMayChange {
+				o = object.get(fr)
+			}
 			fr.at = target.Node
 			fr.L.setField(o, name, x)
 			return normal
@@ -129,6 +133,12 @@ func (c *compiler) assign(s *syntax.Assign) exec {
 		o := object.get(fr)
 		k := key.get(fr)
 		x := v.get(fr)
+		if objectMayChange {
+			o = object.get(fr)
+		}
+		if keyMayChange {
+			k = key.get(fr)
+		}
 		fr.at = target.Node
 		fr.L.setIndex(o, k, x)
 		return normal
@@ -211,9 +221,9 @@ func (c *compiler) numericFor(s *syntax.NumericFor) exec {
 	c.declare(s.Variable)
 	body := c.block(s.Body)
 	return func(fr *frame) signal {
-		x := fr.bound(&first, s.Node, "initial value")
-		limit := fr.bound(&limit, s.Node, "limit")
-		step := fr.bound(&step, s.Node, "step")
+		a, b, c := first.get(fr), limit.get(fr), step.get(fr)
+		fr.at = s.Node
+		x, limit, step := fr.bound(a, "initial value"), fr.bound(b, "limit"), fr.bound(c, "step")
 		for x -= step; ; {
 			x += step
 			if !(step > 0 && x <= limit || step <= 0 && x >= limit) {
@@ -229,12 +239,7 @@ func (c *compiler) numericFor(s *syntax.NumericFor) exec {
 	}
 }
 
-func (fr *frame) bound(o *operand, node int, what string) float64 {
-	v := o.get(fr)
-	if v.IsNumber() {
-		return v.Float()
-	}
-	fr.at = node
+func (fr *frame) bound(v value.Value, what string) float64 {
 	x, ok := fr.L.AsNumber(v)
 	if !ok {
 		fr.L.Fail("'for' %s must be a number", what)

@@ -24,16 +24,22 @@ func (L *Thread) Set(t *value.Table, key, v value.Value) {
 			L.SetInt(t, n, v)
 			return
 		}
-		if math.IsNaN(x) {
-			L.Fail("table index is NaN")
-		}
-	case key.IsNil():
-		L.Fail("table index is nil")
 	}
+	L.checkKey(key)
 	if v.IsNil() && !t.Get(key).IsNil() {
 		L.run.bury(t)
 	}
 	t.Set(key, v)
+}
+
+// checkKey raises the error for a key that no table takes.
+func (L *Thread) checkKey(key value.Value) {
+	switch {
+	case key.IsNil():
+		L.Fail("table index is nil")
+	case key.IsNumber() && math.IsNaN(key.Float()):
+		L.Fail("table index is NaN")
+	}
 }
 
 func (r *Run) bury(t *value.Table) {
@@ -69,7 +75,7 @@ func (L *Thread) next(t *value.Table, key value.Value) (value.Value, value.Value
 		L.Charge(dead)
 	}
 	if !key.IsNil() && dead == 0 && t.Get(key).IsNil() {
-		if !key.IsNumber() || key.Float() < 1 || int(key.Float()) > t.Len() {
+		if !key.IsNumber() || !t.HadItem(int(key.Float())) {
 			L.Raise(value.String("invalid key to 'next'"))
 		}
 	}

@@ -117,7 +117,15 @@ func toString(L *interpreter.Thread) int {
 		L.Push(text)
 		return 1
 	}
-	return L.PushString(L.ToString(v))
+	if f := interpreter.Metamethod(v, "__tostring"); !f.IsNil() {
+		result := L.Call(f, v)
+		if text, is := value.AsText(result); is {
+			L.ChargeBytes(len(text))
+		}
+		L.Push(result)
+		return 1
+	}
+	return L.PushString(L.Name(v))
 }
 
 func unpack(L *interpreter.Thread) int {

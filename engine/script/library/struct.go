@@ -178,11 +178,11 @@ func structUnpack(L *interpreter.Thread) int {
 	f := newLayout(L)
 	data := f.L.CheckString(2)
 	position := f.L.OptLong(3, 1) - 1
-	if position < 0 {
+	if position == -1 {
 		f.L.BadArgument(3, "offset must be 1 or greater")
 	}
 	check := func(size int) {
-		if size < 0 || size > len(data) || position > len(data)-size {
+		if size < 0 || size > len(data) || position < 0 || position > len(data)-size { // C has no offsets below 0
 			f.L.BadArgument(2, "data string too short")
 		}
 	}

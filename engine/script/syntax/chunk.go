@@ -39,7 +39,8 @@ type Node struct {
 	Operands []Operand // of an operation, and the object of an index or a method
 }
 
-// Operand is the name of a variable in an error message: local 'x'. The kind is empty when there is none.
+// Operand is the name of a variable in an error message: local 'x'. The kind is empty when there is none, and for the
+// iterator of a loop, which only messages about its arguments name.
 type Operand struct{ Kind, Name string }
 
 // Error is a mistake in the source. Its text begins with the name of the chunk and the line.

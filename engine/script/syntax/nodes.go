@@ -89,24 +89,14 @@ type Function struct {
 	Body       []Stmt
 }
 
-// Table is an expression: a constructor. Items come one after the other, and flush together.
-type Table struct {
-	Fields []Field // in the order of the source
-	Rest   []Items // after them
-	Pairs  [][]Expr
-	Node   int
-}
+// Table is an expression: a constructor, whose fields are in the order of the source.
+type Table struct{ Fields []Field }
 
 // Field is an item of a constructor, or a field if it has a key.
 type Field struct {
-	Key   *Constant
-	Value Expr
-}
-
-// Items are items of a constructor beginning after a number of them.
-type Items struct {
-	Start  int
-	Values []Expr
+	Key, Value Expr
+	Node       int  // of a key that may be refused
+	IsPlain    bool // the key is a text in the source
 }
 
 // Unary is an expression: not, #, or -.

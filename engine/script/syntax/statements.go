@@ -1,5 +1,7 @@
 package syntax
 
+import "slices"
+
 func (p *parser) ifStatement(line int) Stmt {
 	p.advance()
 	statement := &If{Condition: p.expression().tree}
@@ -68,17 +70,17 @@ func (p *parser) forStatement(line int) []Stmt {
 
 func (p *parser) numericFor(line, at int, name string) []Stmt {
 	p.advance()
-	id := p.node(Node{Line: line})
 	bound := func() Expr {
 		return p.expression().single()
 	}
-	statement := &NumericFor{First: bound(), Node: id}
+	statement := &NumericFor{First: bound()}
 	p.expect(',', ",")
 	statement.Limit = bound()
 	if p.accept(',') {
 		statement.Step = bound()
 	}
 	p.expectKeyword("do")
+	statement.Node = p.node(Node{Line: p.lastLine})
 	statement.Body = p.loop(func() []Stmt {
 		p.open()
 		defer p.close()
@@ -98,7 +100,7 @@ func (p *parser) genericFor(line int, first string) []Stmt {
 	}
 	p.expectKeyword("in")
 	statement := &GenericFor{Values: p.values(p.expressions(), false)}
-	statement.Node = p.node(Node{Line: line})
+	statement.Node = p.node(Node{Line: line, Function: Operand{Name: "(for generator)"}})
 	p.expectKeyword("do")
 	statement.Body = p.loop(func() []Stmt {
 		p.open()
@@ -122,7 +124,7 @@ func (p *parser) functionStatement(line int) []Stmt {
 		p.advance()
 		target = p.field(target, p.name())
 	}
-	return []Stmt{p.assign(target, p.functionBody(method, line))}
+	return []Stmt{p.assign(target, p.functionBody(method, line), line)}
 }
 
 func (p *parser) localFunction() []Stmt {
@@ -189,9 +191,10 @@ func (p *parser) expressionStatement() []Stmt {
 
 func (p *parser) assignment(targets, values []expr) []Stmt {
 	if len(targets) == 1 && len(values) == 1 {
-		return []Stmt{p.assign(targets[0], values[0])}
+		return []Stmt{p.assign(targets[0], values[0], p.lastLine)}
 	}
-	// The places come first, then the values, then the assignments from right to left.
+	// The places come first, then the values, then the assignments from right to left. A local that no assignment to
+	// its right changes stays in its place, where Lua reads it after the values were computed.
 	var before, after []Stmt
 	temps := p.function.temps
 	defer func() { p.function.temps = temps }()
@@ -199,12 +202,24 @@ func (p *parser) assignment(targets, values []expr) []Stmt {
 	for i, t := range targets {
 		names[i] = p.temporary()
 		if t.kind == indexExpr {
-			object, key := p.temporary(), p.temporary()
-			before = append(before, &Declare{[]*Local{object, key}, []Expr{t.object, t.key}})
-			t.object, t.key = &Variable{object}, &Variable{key}
+			for _, part := range []*Expr{&t.object, &t.key} {
+				if p.isKept(*part, targets[i+1:]) {
+					continue
+				}
+				place := p.temporary()
+				before = append(before, &Declare{[]*Local{place}, []Expr{*part}})
+				*part = &Variable{place}
+			}
 		}
-		after = append([]Stmt{p.assign(t, expr{tree: &Variable{names[i]}})}, after...)
+		after = append([]Stmt{p.assign(t, expr{tree: &Variable{names[i]}}, p.lastLine)}, after...)
 	}
 	middle := &Declare{names, p.values(values, false)}
 	return []Stmt{&Block{append(append(before, middle), after...)}}
+}
+
+// isKept reports whether an expression is a local of this function that the targets do not assign to.
+func (p *parser) isKept(e Expr, targets []expr) bool {
+	v, is := e.(*Variable)
+	return is && v.Local.of == p.function &&
+		!slices.ContainsFunc(targets, func(t expr) bool { return t.value == v.Local })
 }

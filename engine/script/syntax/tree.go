@@ -77,16 +77,17 @@ func (p *builder) index(object, key expr) expr {
 	return e
 }
 
-// assign is one assignment. The trees of an indexExpr are used here, in place of the one that reads.
-func (p *builder) assign(target, value expr) Stmt {
+// assign is one assignment, on a line. The trees of an indexExpr are used here, in place of the one that reads.
+func (p *builder) assign(target, value expr, line int) Stmt {
 	switch target.kind {
 	case localExpr:
 		p.assigned(target)
 		return &Assign{Target: target.tree, Value: value.single()}
 	case globalExpr:
-		return &SetGlobal{Value: value.single(), Node: p.node(Node{Line: p.lastLine})}
+		return &SetGlobal{Value: value.single(), Node: p.node(Node{Line: line})}
 	}
 	p.weight += 6 + len(target.known.Name)/BytesPerStep
+	p.chunk.nodes[target.id-1].Line = line
 	key, _ := target.key.(*Constant)
 	return &Assign{
 		Target: &Index{Object: target.object, Key: target.key, Node: target.id},
@@ -108,7 +109,11 @@ func (p *builder) unary(op string, e expr) expr {
 func (p *builder) binary(op string, left, right expr) expr {
 	a, b := left.single(), right.single()
 	if op == "and" || op == "or" {
-		return expr{tree: &Logical{IsAnd: op == "and", Left: a, Right: b}, some: op == "or" && right.some}
+		e := expr{tree: &Logical{IsAnd: op == "and", Left: a, Right: b}, some: op == "or" && right.some}
+		if truth, is := constantTruth(a); is && truth == (op == "and") {
+			e.known = right.known // Lua leaves the constant out
+		}
+		return e
 	}
 	tree := &Binary{Op: op, Left: a, Right: b}
 	number := left.number && right.number
@@ -127,6 +132,27 @@ func (p *builder) binary(op string, left, right expr) expr {
 	}
 	tree.Node = p.node(Node{Line: p.lastLine, Operands: []Operand{left.known, right.known}})
 	return expr{tree: tree, number: number, some: number || isComparison(op)}
+}
+
+// constantTruth returns whether a constant is true as a condition. is is false for other expressions.
+func constantTruth(e Expr) (truth, is bool) {
+	if c, is := e.(*Constant); is {
+		return c.Kind != NilConstant && c.Kind != FalseConstant, true
+	}
+	return true, IsNumeral(e)
+}
+
+// IsNumeral reports whether an expression is made of numbers in the source alone.
+func IsNumeral(e Expr) bool {
+	switch e := e.(type) {
+	case *Constant:
+		return e.Kind == NumberConstant
+	case *Unary:
+		return e.Op == "-" && IsNumeral(e.Of)
+	case *Binary:
+		return !isComparison(e.Op) && IsNumeral(e.Left) && IsNumeral(e.Right)
+	}
+	return false
 }
 
 func isComparison(op string) bool {

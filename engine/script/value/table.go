@@ -17,6 +17,7 @@ type Table struct {
 	Shows *Table // of a table that scripts can only read: the one with the values
 
 	array   []Value
+	longest int // array that was trimmed, whose indexes iteration may still be at
 	entries []entry
 	index   []uint32 // of entries, from 1, by hash with linear probing; nil in a small table
 }
@@ -175,13 +176,19 @@ func (t *Table) Remove(i int) {
 }
 
 // Trim forgets what is nil at the end of the array.
-func (t *Table) Trim() { t.array = t.array[:t.Len()] }
+func (t *Table) Trim() {
+	t.longest = max(t.longest, len(t.array))
+	t.array = t.array[:t.Len()]
+}
+
+// HadItem reports whether the array has, or had, an item of this number.
+func (t *Table) HadItem(i int) bool { return i >= 1 && i <= max(t.longest, len(t.array)) }
 
 // Next returns the pair after a key, the first one after nil, or nil after the last one.
 func (t *Table) Next(key Value) (Value, Value) {
 	at := 0 // in entries
 	switch i, isIndex := arrayIndex(key); {
-	case key.IsNil(), isIndex && i < len(t.array):
+	case key.IsNil(), isIndex:
 		if isIndex {
 			i++
 		}
