@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stintdb/stint/internal/testscripts"
 	"github.com/stintdb/stint/internal/testsize"
@@ -23,12 +24,8 @@ var generated = flag.Int("generated", 1000, "how many scripts of each kind TestG
 var differs = []string{
 	"nan",                         // its sign
 	"0x", "table: ", "function: ", // addresses
-	"setresp(3)",                  // is not supported
-	"stack overflow",              // after 200 calls; Redis counts those of Lua apart from those of C
-	"invalid key to 'next'",       // when the last item is deleted on the way, as in release 0.2.0
-	"'for' initial value must be", // at the line of "for", not of "do", as in release 0.2.0; so the other two
-	"'for' limit must be",
-	"'for' step must be",
+	"setresp(3)",     // is not supported
+	"stack overflow", // after 200 calls; Redis counts those of Lua apart from those of C
 }
 
 // ofValkey turns a reply of Redis into that of Valkey, whose scripts may be written in other languages than Lua.
@@ -49,9 +46,19 @@ var (
 
 // ownReplies lists what makes generated scripts reply otherwise, with the reason.
 var ownReplies = []string{
-	"assert({", // Redis calls the value of a failed assert a nil
-	"random",   // has a state of its own in each run
+	"assert({",  // Redis calls the value of a failed assert a nil
+	"random",    // has a state of its own in each run
+	"#tostring", // an address of Redis has four digits more
+	"'%c'",      // what C makes of a number that is no int
 }
+
+// deepCalls are calls that nest until a stack overflows here, which may show nowhere but in what the script does then.
+// Redis lets functions of Lua call each other a hundred times as deep.
+var deepCalls = regexp.MustCompile(`\bh\((19\d|[23]\d\d)\)`)
+
+// growingLoops are loops over all fields of a table to which they add some, which Lua leaves undefined. They see only
+// the fields at their beginning here, and may never end in Redis.
+var growingLoops = regexp.MustCompile(`(?s)in (pairs|next).{0,500}t\[#t \+ 1\]`)
 
 // TestGenerated runs the same generated scripts here, on a real Redis and on a real Valkey: expressions, and programs of
 // statements. Replies, the texts of errors and the keys that are left must be equal.
@@ -77,9 +84,16 @@ func TestGenerated(t *testing.T) {
 func compareGenerated(t *testing.T, write func() string, here, there func(body string) string) {
 	count := *generated
 	differing := 0
+	body := ""
+	defer func() {
+		if failed := recover(); failed != nil {
+			t.Fatalf("%s\n%v", body, failed)
+		}
+	}()
 	for range count {
-		body := write()
-		if slices.ContainsFunc(ownReplies, func(text string) bool { return strings.Contains(body, text) }) {
+		body = deepCalls.ReplaceAllString(write(), "h(100)")
+		isOwn := func(text string) bool { return strings.Contains(body, text) }
+		if slices.ContainsFunc(ownReplies, isOwn) || growingLoops.MatchString(body) {
 			continue
 		}
 		got := here(body)
@@ -88,24 +102,14 @@ func compareGenerated(t *testing.T, write func() string, here, there func(body s
 		}
 		want := there(body)
 		isKnown := func(text string) bool { return strings.Contains(got, text) || strings.Contains(want, text) }
-		if got != want && !slices.ContainsFunc(differs, isKnown) && !isOtherMistake(got, want) {
+		if got != want && !slices.ContainsFunc(differs, isKnown) {
 			differing++
 			t.Logf("%s\nhere  %.300q\nthere %.300q", body, got, want)
 		}
 	}
-	if differing > count/1000 { // names in rare error texts
+	if differing > count/10_000 { // the last digit of a power, and names in rare error texts
 		t.Errorf("%d of %d differ", differing, count)
 	}
-}
-
-// errorsOfStatements are errors with their lines.
-var errorsOfStatements = regexp.MustCompile(`^-ERR user_script:(\d+): .*\r\n((?s:.*))`)
-
-// isOtherMistake reports whether two replies are errors at the same line, and the same keys are left. A statement with
-// two mistakes may report either: a constructor sets the keys in brackets after its items, as in release 0.2.0.
-func isOtherMistake(got, want string) bool {
-	a, b := errorsOfStatements.FindStringSubmatch(got), errorsOfStatements.FindStringSubmatch(want)
-	return a != nil && b != nil && slices.Equal(a[1:], b[1:])
 }
 
 // runHere runs a script, and returns its reply with the keys that it leaves.
@@ -128,6 +132,7 @@ func (r *redisServer) runGenerated(body string) string {
 		reply, _ := r.Call(nil, args, nil)
 		return reply
 	}
+	r.conn.SetDeadline(time.Now().Add(20 * time.Second))
 	call("FLUSHALL")
 	text := string(r.eval(body, testKeys, testArgs))
 	keys := textsOf(call("KEYS", "*"))

@@ -20,6 +20,8 @@ func (m *memory) Call(reply []byte, args [][]byte, _ any) ([]byte, int) {
 		return appendError(reply, "ERR Unknown Redis command called from script"), 0
 	case len(args) < n || name == "GET" && len(args) > n:
 		return appendError(reply, "ERR Wrong number of args calling Redis command from script"), 0
+	case name == "SET" && len(args) > n:
+		return appendError(reply, "ERR syntax error"), 0
 	}
 	switch name {
 	case "SET":
