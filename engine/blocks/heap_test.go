@@ -1,0 +1,91 @@
+package blocks
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// countedMemory counts the bytes that it has handed out.
+type countedMemory struct{ bytes int }
+
+func (m *countedMemory) Block(n int) []byte { m.bytes += n; return make([]byte, n) }
+func (m *countedMemory) Free(b []byte) {
+	m.bytes -= len(b)
+	for i := range b {
+		b[i] = 0xee
+	}
+}
+
+// Two trees in one heap change by transactions, of which some are given up. Nothing is lost and nothing stays.
+func TestOverlay(t *testing.T) {
+	r, memory := rand.New(rand.NewPCG(1, 2)), &countedMemory{}
+	h := &Heap{Memory: memory}
+	var o Overlay
+	var trees [2]Tree
+	var lists [2][]string
+	for round := range 3_000 {
+		now, then := trees, [2][]string{slices.Clone(lists[0]), slices.Clone(lists[1])}
+		o.Begin(h)
+		for range 1 + r.IntN(1+r.IntN(40)) {
+			i := r.IntN(2)
+			e := &Editor{Store: &o, Tree: &now[i]}
+			at := r.IntN(len(then[i]) + 1)
+			if grows := round/700%2 == 0; grows || r.IntN(4) == 0 {
+				b := someBytes(r, round)
+				e.Insert(at, b)
+				then[i] = slices.Insert(then[i], at, string(b)+"\x00")
+			} else if n := min(len(then[i])-at, 1+r.IntN(30)); n > 0 {
+				e.DeleteRange(at, at+n, nil)
+				then[i] = slices.Delete(then[i], at, at+n)
+			}
+		}
+		if r.IntN(4) > 0 {
+			o.Keep(&now[0], &now[1])
+			trees, lists = now, then
+		}
+		if round%20 == 0 {
+			h.Trim()
+		}
+		if round%50 == 0 {
+			checkHeap(t, h, &trees, &lists, memory)
+		}
+	}
+	checkHeap(t, h, &trees, &lists, memory)
+	for i := range trees {
+		(&Editor{Store: h, Tree: &trees[i]}).Clear()
+	}
+	if _, live := h.Bytes(); live != 0 {
+		t.Errorf("%d bytes are live in an empty heap", live)
+	}
+	h.Clear()
+	if memory.bytes != 0 {
+		t.Errorf("%d bytes are not given back", memory.bytes)
+	}
+}
+
+// checkHeap compares the trees with their elements, and the blocks of the heap with theirs.
+func checkHeap(t *testing.T, h *Heap, trees *[2]Tree, lists *[2][]string, memory *countedMemory) {
+	t.Helper()
+	blocks := 0
+	for i := range trees {
+		e := &Editor{Store: h, Tree: &trees[i]}
+		var got []string
+		e.Each(0, int(e.Count), func(x Element) bool { got = append(got, text(x)); return true })
+		if !slices.Equal(got, lists[i]) {
+			t.Fatalf("tree %d has %d elements, want %d", i, len(got), len(lists[i]))
+		}
+		blocks += countBlocks(t, e, e.Root, e.Depth, int(e.Count))
+	}
+	free := map[uint32]bool{}
+	for id := h.free; id != 0; id = h.refs[id] {
+		free[id] = true
+	}
+	if n := len(h.refs) - 1 - len(free); n != blocks && len(h.refs) > 0 {
+		t.Fatalf("the heap has %d blocks, the trees %d; free are %v", n, blocks, slices.Sorted(maps.Keys(free)))
+	}
+	if held, live := h.Bytes(); held != memory.bytes || held > 2*live+4*segmentBytes {
+		t.Fatalf("the heap has %d bytes for %d, %d are counted", held, live, memory.bytes)
+	}
+}

@@ -1,0 +1,273 @@
+package blocks
+
+import "slices"
+
+// Store has the blocks of trees. The number of a block is not 0.
+type Store interface {
+	// Block returns the contents of a block. They are valid until any block changes.
+	Block(id uint32) []byte
+	// Patch returns the contents of a block to be written to, without a change of their length.
+	Patch(id uint32) []byte
+	// Add makes a block, and Set replaces the contents of one. Both copy the contents. An inner block refers to others.
+	Add(contents []byte, isInner bool) (id uint32)
+	Set(id uint32, contents []byte, isInner bool)
+	Free(id uint32)
+}
+
+// Tree is elements in the order of their keys, or, without keys, in an order that the caller gives them by their
+// places. The zero value is empty.
+type Tree struct {
+	Root  uint32 // the number of its uppermost block, 0 if there is none
+	Depth uint32 // the number of levels of inner blocks
+	Count uint32 // of elements
+}
+
+// Bounds of blocks. A block with one large element is larger.
+const (
+	leafBytes  = 1000
+	innerBytes = 2000
+	minShare   = 4 // a block of less than 1/minShare of its bound is merged with a neighbour where that leaves room
+	fewestKept = 4 // children of an inner block, however long their separators are
+	maxDepth   = 24
+)
+
+// Editor reads and changes trees. The zero value with a store and a tree is ready for use.
+type Editor struct {
+	Store
+	*Tree
+	Keyed  bool // the elements are in the order of their keys, which differ
+	Valued bool // the elements have values
+
+	path     [maxDepth]step
+	leaf     []byte // scratch: the new contents of a leaf, and of inner blocks
+	left     []byte
+	right    []byte
+	children []child
+	pieces   []piece
+}
+
+// step is an inner block on the way to a leaf, and the child at which the way goes on.
+type step struct {
+	id uint32
+	at int
+}
+
+// descend goes to the leaf of a place, and returns the place within it. With insert, a place between two leaves is the
+// end of the first one.
+func (e *Editor) descend(place int, insert bool) (leaf uint32, rest int) {
+	leaf = e.Root
+	for level := range e.Depth {
+		b, at := inner(e.Block(leaf)), 0
+		for n := int(b.count(0)); place > n || place == n && !insert; n = int(b.count(at)) {
+			place -= n
+			at++
+		}
+		e.path[level] = step{leaf, at}
+		leaf = b.id(at)
+	}
+	return leaf, place
+}
+
+// descendTo goes to the leaf of a key.
+func (e *Editor) descendTo(key []byte) (leaf uint32) {
+	leaf = e.Root
+	for level := range e.Depth {
+		b := inner(e.Block(leaf))
+		at := b.childOf(key)
+		e.path[level] = step{leaf, at}
+		leaf = b.id(at)
+	}
+	return leaf
+}
+
+// before returns the number of elements before the leaf of the path.
+func (e *Editor) before() (n int) {
+	for level := range e.Depth {
+		b := inner(e.Block(e.path[level].id))
+		for i := range e.path[level].at {
+			n += int(b.count(i))
+		}
+	}
+	return n
+}
+
+// leafCount returns the number of elements in the leaf of the path.
+func (e *Editor) leafCount() int {
+	if e.Depth == 0 {
+		return int(e.Count)
+	}
+	last := e.path[e.Depth-1]
+	return int(inner(e.Block(last.id)).count(last.at))
+}
+
+// addCount adds to the number of elements along the path.
+func (e *Editor) addCount(n int) {
+	e.Count += uint32(n)
+	for level := range e.Depth {
+		s := e.path[level]
+		b := inner(e.Patch(s.id))
+		b.setCount(s.at, b.count(s.at)+uint32(n))
+	}
+}
+
+// isLast reports whether the leaf of the path is the last one of the tree.
+func (e *Editor) isLast() bool {
+	for level := range e.Depth {
+		if s := e.path[level]; s.at != inner(e.Block(s.id)).len()-1 {
+			return false
+		}
+	}
+	return true
+}
+
+// setLeaf gives the leaf of the path new contents, whose number of elements is in the counts already. They are not in
+// the store. A leaf that is too large is cut at firstCut, or in the middle.
+func (e *Editor) setLeaf(id uint32, contents []byte, firstCut int) {
+	n := e.leafCount()
+	switch {
+	case n == 0:
+		e.Free(id)
+		e.replace(e.Depth, 1, nil)
+	case len(contents) > leafBytes && n > 1:
+		pieces := e.divide(contents, n, firstCut)
+		with := make([]child, len(pieces))
+		for i, p := range pieces {
+			with[i] = child{id: id, count: uint32(p.count)}
+			if i > 0 {
+				with[i].separator = e.separatorOf(pieces[i-1], p)
+				with[i].id = e.Add(p.bytes, false)
+			}
+		}
+		e.Set(id, pieces[0].bytes, false)
+		e.replace(e.Depth, 1, with)
+	case len(contents) < leafBytes/minShare && e.Depth > 0 && e.mergeLeaf(contents):
+	default:
+		e.Set(id, contents, false)
+	}
+}
+
+// mergeLeaf joins the leaf of the path with a neighbour, if both have room in one leaf.
+func (e *Editor) mergeLeaf(contents []byte) bool {
+	s := &e.path[e.Depth-1]
+	parent := inner(e.Block(s.id))
+	for _, first := range [2]int{s.at, s.at - 1} {
+		if first < 0 || first+1 >= parent.len() {
+			continue
+		}
+		other := e.Block(parent.id(2*first + 1 - s.at))
+		if len(contents)+len(other) > leafBytes*3/4 {
+			continue
+		}
+		if first == s.at {
+			e.left = append(append(e.left[:0], contents...), other...)
+		} else {
+			e.left = append(append(e.left[:0], other...), contents...)
+		}
+		joined := child{id: parent.id(first), count: parent.count(first) + parent.count(first+1)}
+		gone := parent.id(first + 1)
+		e.Set(joined.id, e.left, false)
+		e.Free(gone)
+		s.at = first
+		e.replace(e.Depth, 2, []child{joined})
+		return true
+	}
+	return false
+}
+
+// replace puts children in the place of n children of the last inner block of a path of some levels, from that on at
+// which the path goes on. The numbers of elements agree with the counts above.
+func (e *Editor) replace(levels uint32, n int, with []child) {
+	if levels == 0 {
+		e.replaceRoot(with)
+		return
+	}
+	s := e.path[levels-1]
+	b := inner(e.Block(s.id))
+	isEnd := s.at+n == b.len() && len(with) > n
+	all := b.appendChildren(e.children[:0], nil)
+	if len(with) > 0 {
+		with[0].separator = all[s.at].separator
+	}
+	all = slices.Replace(all, s.at, s.at+n, with...)
+	e.children = all
+	switch {
+	case len(all) == 0:
+		e.Free(s.id)
+		e.replace(levels-1, 1, nil)
+		return
+	case len(all) == 1 && levels == 1:
+		e.Free(s.id)
+		e.Root = all[0].id
+		e.Depth--
+		return
+	}
+	if e.left = appendInner(e.left[:0], all); len(e.left) > innerBytes && len(all) >= 2*fewestKept {
+		e.splitInner(levels, all, isEnd)
+		return
+	}
+	if levels > 1 && len(e.left) < innerBytes/minShare && e.mergeInner(levels, all) {
+		return
+	}
+	e.Set(s.id, e.left, true)
+}
+
+// replaceRoot makes children the tree.
+func (e *Editor) replaceRoot(with []child) {
+	switch len(with) {
+	case 0:
+		*e.Tree = Tree{}
+	case 1:
+		e.Root = with[0].id
+	default:
+		e.left = appendInner(e.left[:0], with)
+		e.Root = e.Add(e.left, true)
+		e.Depth++
+	}
+}
+
+// splitInner divides the last inner block of a path of some levels, whose children are to be these.
+func (e *Editor) splitInner(levels uint32, all []child, isEnd bool) {
+	s, half := e.path[levels-1], len(all)/2
+	if isEnd && e.isLast() {
+		half = len(all) - fewestKept // further children will be added there
+	}
+	left := child{id: s.id, count: sumOf(all[:half])}
+	right := child{count: sumOf(all[half:]), separator: slices.Clone(all[half].separator)}
+	e.left = appendInner(e.left[:0], all[:half])
+	e.right = appendInner(e.right[:0], all[half:])
+	e.Set(s.id, e.left, true)
+	right.id = e.Add(e.right, true)
+	e.replace(levels-1, 1, []child{left, right})
+}
+
+// mergeInner joins the last inner block of a path of some levels, whose children are to be these, with a neighbour, if
+// both have room in one block.
+func (e *Editor) mergeInner(levels uint32, all []child) bool {
+	s := &e.path[levels-2]
+	parent := inner(e.Block(s.id))
+	own := len(all)
+	for _, first := range [2]int{s.at, s.at - 1} {
+		if first < 0 || first+1 >= parent.len() {
+			continue
+		}
+		other := 2*first + 1 - s.at
+		both := all[:own]
+		if first == s.at {
+			both = inner(e.Block(parent.id(other))).appendChildren(both, parent.separator(other))
+		} else {
+			both[0].separator = parent.separator(s.at)
+			both = append(inner(e.Block(parent.id(other))).appendChildren(nil, nil), both...)
+		}
+		if e.right = appendInner(e.right[:0], both); len(e.right) > innerBytes*3/4 {
+			continue
+		}
+		joined := child{id: parent.id(first), count: sumOf(both)}
+		gone := parent.id(first + 1)
+		e.Set(joined.id, e.right, true)
+		e.Free(gone)
+		s.at = first
+		e.replace(levels-1, 2, []child{joined})
+		return true
+	}
+	return false
+}
