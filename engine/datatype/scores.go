@@ -57,7 +57,7 @@ func (t *Scores) Bytes() int {
 	if t.count == 0 {
 		return 0
 	}
-	return sortedSetHead + t.count*scoredSize + t.bytes
+	return SortedSetBytes(t.count, t.bytes)
 }
 
 // Score returns the score of a member that may change.
@@ -107,8 +107,7 @@ func (t *Scores) Pack() SortedSet {
 	}
 	slices.Sort(gone)
 	slices.SortFunc(left, func(a, b scored) int { return compareScored(a.score, a.member, b.score, b.member) })
-	p := packer{set: make(SortedSet, sortedSetHead+t.count*scoredSize, t.Bytes())}
-	binary.LittleEndian.PutUint32(p.set, uint32(t.count))
+	p := newPacker(t.count, t.bytes)
 	for i := range t.base.Len() {
 		if len(gone) > 0 && gone[0] == i {
 			gone = gone[1:]
@@ -131,6 +130,16 @@ func (t *Scores) Pack() SortedSet {
 type packer struct {
 	set    SortedSet
 	n, end int
+}
+
+// newPacker begins a sorted set of n members with these bytes together.
+func newPacker(n, bytes int) packer {
+	if n == 0 {
+		return packer{}
+	}
+	p := packer{set: make(SortedSet, sortedSetHead+n*scoredSize, SortedSetBytes(n, bytes))}
+	binary.LittleEndian.PutUint32(p.set, uint32(n))
+	return p
 }
 
 func (p *packer) add(member []byte, score float64, hash uint32) {
