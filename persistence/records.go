@@ -91,6 +91,7 @@ func (e *encoder) limit(l limits.Limit) uint64 {
 }
 
 func (e *encoder) entry(n keyspace.Entry) {
+	n = n.Whole()
 	id := e.limit(n.Limit)
 	state := n.State
 	for len(state) > 0 && state[len(state)-1] == 0 {

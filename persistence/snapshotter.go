@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence/disk"
 )
 
@@ -142,6 +143,7 @@ func (m *Manager) rotate() error {
 		return err
 	}
 	if m.journal.broken {
+		store.ForgetJournaled(m.Store)
 		next.writePolicies(m.Store, m.Clock())
 	}
 	m.number, m.journal, m.oldJournalBytes = next.number, next, 0

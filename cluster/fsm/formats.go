@@ -36,6 +36,10 @@ const ImportOfOneGroup FormatVersion = 3
 // its random elements anew. A member that knows only older versions gives all of them the time of the entry.
 const distinctTimes FormatVersion = 3
 
+// LargeValues is the version from which on large lists, sets, hashes and sorted sets are kept in blocks, and may have
+// more bytes: see [store.KeepLarge].
+const LargeValues FormatVersion = 3
+
 // Additions lists everything that was added after version 1. The versions of algorithms are in the table of package
 // limits. A node knows the highest version in its list, and proposes nothing that some member does not know.
 var Additions = append([]Addition{
@@ -73,6 +77,7 @@ var Additions = append([]Addition{
 	{Version: 3, Name: "scripts of dialect 2",
 		IsUsed: func(op *engine.Op) bool { return op.Verb == engine.Script && op.Tokens > 1 }},
 	{Version: 3, Name: "replicas of a group on some nodes", kind: KindPlacement},
+	{Version: LargeValues, Name: "large values in blocks"},
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},
 	{Version: distinctTimes, Name: "a time of its own for each script"},
 }, addedAlgorithms()...)

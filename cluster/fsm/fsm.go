@@ -248,6 +248,7 @@ func (f *Machine) claim(i int) *call.Call {
 // setCluster replaces the state of the cluster itself.
 func (f *Machine) setCluster(next *Cluster) {
 	before := f.Cluster.Swap(next)
+	store.KeepLarge(f.Store, next.Version() >= LargeValues)
 	f.Store.OwnTimes.SetDistinct(next.Version() >= distinctTimes)
 	if f.OnCluster != nil {
 		f.OnCluster(before, next)

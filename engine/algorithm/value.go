@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -15,19 +16,83 @@ import (
 //
 //	offset  size  field
 //	0       4     size of the state
-//	4       4     length of the data
+//	4       4     length of the data; its highest bits are the form
 //	8       8     ExpiresAt
 //	16      n     data; zeros after it
 const valueHead = 16
 
+// Form is how a value is kept.
+type Form uint32
+
+// The forms of values. Only the first two are in memory, and all but [InBlocks] in files.
+const (
+	Flat     Form = 0
+	InBlocks Form = 1 << 31 // the data is a [large.Head]
+	Whole    Form = 1 << 30 // of a value in blocks: the data is its version and its flat bytes
+	Log      Form = 1 << 29 // of a value in blocks: the data is a version, and the changes since
+	lengths       = 1<<29 - 1
+)
+
+// FormOf is the form of the value in a state.
+func FormOf(state []byte) Form { return Form(binary.LittleEndian.Uint32(state[4:]) &^ lengths) }
+
+// versionBytes are the bytes of a version.
+const versionBytes = 8
+
+// VersionOf is the version in the data of a form with versions.
+func VersionOf(data []byte) uint64 { return binary.LittleEndian.Uint64(data) }
+
+// AppendForm appends the state of a value in a form that only files have: the version, and the rest of its data.
+func AppendForm(b []byte, f Form, expiresAt int64, version uint64, rest []byte) []byte {
+	start, size := len(b), valueHead+versionBytes+len(rest)
+	b = binary.LittleEndian.AppendUint32(b, uint32(engine.Align(size)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(f)|uint32(versionBytes+len(rest)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(expiresAt))
+	b = binary.LittleEndian.AppendUint64(b, version)
+	b = append(b, rest...)
+	return append(b, make([]byte, start+engine.Align(size)-len(b))...)
+}
+
+// FlatState is the state of a collection of flat bytes.
+func FlatState(expiresAt int64, data []byte) []byte {
+	v := engine.Value{Kind: engine.StringKind, ExpiresAt: expiresAt, Data: data}
+	state := make([]byte, ValueSize(&v, 0))
+	StoreValue(state, &v)
+	return state
+}
+
+// AfterVersion is what follows the version in the data of a form with versions.
+func AfterVersion(data []byte) []byte { return data[versionBytes:] }
+
 func valueKind(valid func(data []byte) bool) Row {
 	return Row{Look: lookValue, Expired: valueExpired, Rewind: rewindTimes(8), Plain: plainValue,
 		Full:  func(*limits.Limit) int64 { return 0 }, // a value that does not fit is refused as a whole
-		Valid: func(state []byte) bool { return validValue(state) && valid(DataOf(state)) }}
+		Valid: func(state []byte) bool { return validValue(state) && validForm(state, valid) }}
+}
+
+// flatKind is the row of a kind whose values are never in blocks.
+func flatKind(valid func(data []byte) bool) Row {
+	row := valueKind(valid)
+	row.Valid = func(state []byte) bool { return validValue(state) && FormOf(state) == Flat && valid(DataOf(state)) }
+	return row
+}
+
+// validForm reports whether the data of a state is of its form, which is one that files have.
+func validForm(state []byte, valid func(data []byte) bool) bool {
+	data := DataOf(state)
+	switch form := FormOf(state); {
+	case form == Flat:
+		return valid(data)
+	case len(data) < versionBytes:
+		return false
+	case form == Whole:
+		return valid(data[versionBytes:])
+	}
+	return FormOf(state) == Log && large.ValidLog(data[versionBytes:])
 }
 
 var (
-	stringKind    = valueKind(func([]byte) bool { return true })
+	stringKind    = flatKind(func([]byte) bool { return true })
 	hashKind      = valueKind(datatype.ValidHash)
 	sortedSetKind = valueKind(datatype.ValidSortedSet)
 	listKind      = valueKind(datatype.ValidList)
@@ -38,7 +103,7 @@ var (
 // gcraValueKind is the row of the state of Redis's GCRA. Redis keeps its clock and expiries in milliseconds, and the
 // key through the last of them: with short intervals it counts.
 func gcraValueKind() Row {
-	row := valueKind(datatype.ValidGCRA)
+	row := flatKind(datatype.ValidGCRA)
 	row.Expired = func(state []byte, _ *limits.Limit, now int64) bool {
 		at := ExpiryOf(state)
 		return at != 0 && at <= now-int64(time.Millisecond)
@@ -57,7 +122,7 @@ func gcraValueKind() Row {
 
 // DataOf is the data in the state of a value.
 func DataOf(state []byte) []byte {
-	n := int(binary.LittleEndian.Uint32(state[4:]))
+	n := int(binary.LittleEndian.Uint32(state[4:]) & lengths)
 	return state[valueHead : valueHead+n : valueHead+n]
 }
 
@@ -65,7 +130,7 @@ func DataOf(state []byte) []byte {
 func ExpiryOf(state []byte) int64 { return int64(binary.LittleEndian.Uint64(state[8:])) }
 
 func validValue(state []byte) bool {
-	return len(state) >= valueHead && uint64(binary.LittleEndian.Uint32(state[4:])) <= uint64(len(state)-valueHead) && ExpiryOf(state) >= 0
+	return len(state) >= valueHead && uint64(binary.LittleEndian.Uint32(state[4:])&lengths) <= uint64(len(state)-valueHead) && ExpiryOf(state) >= 0
 }
 
 func valueExpired(state []byte, _ *limits.Limit, now int64) bool {
@@ -93,7 +158,7 @@ func ValueSize(v *engine.Value, had int) int {
 	switch {
 	case need <= had && (need >= had/4 || had <= 4*valueHead):
 		return had
-	case v.Kind == engine.StringKind, v.Kind == engine.GCRAKind:
+	case v.Kind == engine.StringKind, v.Kind == engine.GCRAKind, v.InBlocks:
 		return need
 	}
 	return engine.Align(valueHead + len(v.Data) + len(v.Data)/4) // a collection grows element by element
@@ -102,7 +167,11 @@ func ValueSize(v *engine.Value, had int) int {
 // StoreValue writes a value to its state.
 func StoreValue(state []byte, v *engine.Value) {
 	layout.SetVariableSize(state, len(state))
-	binary.LittleEndian.PutUint32(state[4:], uint32(len(v.Data)))
+	length := uint32(len(v.Data))
+	if v.InBlocks {
+		length |= uint32(InBlocks)
+	}
+	binary.LittleEndian.PutUint32(state[4:], length)
 	binary.LittleEndian.PutUint64(state[8:], uint64(v.ExpiresAt))
 	clear(state[valueHead+copy(state[valueHead:], v.Data):])
 }

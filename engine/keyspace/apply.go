@@ -3,6 +3,7 @@ package keyspace
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/internal/tagindex"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -82,7 +83,7 @@ func (s *Shard) acquire(c *algorithm.Call, tag uint32, p Place) {
 
 func (s *Shard) look(c *algorithm.Call, p Place) {
 	c.Show()
-	c.Result.Bytes = int64(s.size(s.record(p.ref))) + slotBytes
+	c.Result.Bytes = int64(s.SizeAt(p)) + tagindex.SlotBytes
 }
 
 func (s *Shard) refund(c *algorithm.Call, tag uint32, p Place) {

@@ -86,7 +86,7 @@ func TestSegments(t *testing.T) {
 				continue
 			}
 			checkKeyspace(t, s)
-			if len(sh.arena.segments) > 1 {
+			if len(sh.arena.Segments) > 1 {
 				compacted++
 			}
 			seen := 0

@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"encoding/binary"
+	"github.com/stintdb/stint/engine/internal/arena"
 	"math/bits"
 	"slices"
 	"sync/atomic"
@@ -129,8 +130,8 @@ func (n *notes) noteGone(key []byte) {
 
 // forget drops the notes of records in a segment of this many bytes.
 func (n *notes) forget(number, bytes int) {
-	count := uint32(numbers(bytes))
-	n.dirty = slices.DeleteFunc(n.dirty, func(ref uint32) bool { return segmentOf(ref)-uint32(number) < count })
+	count := uint32(arena.Numbers(bytes))
+	n.dirty = slices.DeleteFunc(n.dirty, func(ref uint32) bool { return arena.SegmentOf(ref)-uint32(number) < count })
 }
 
 // noteDropped marks a key as deleted that is dropped before its last state was reported, because the journal may have
@@ -204,7 +205,11 @@ func (t *table) takeChanges(stateBytes int, now int64, visit func(Change)) (left
 			continue // it was deleted, or moved and noted again
 		}
 		e := t.entry(r)
-		if len(e.State) > stateBytes {
+		fits := len(e.State) <= stateBytes
+		if t.large.Owns(&e.Limit, e.State) {
+			e.State, fits = t.large.TakeChanges(e.Key, &e.Limit, e.State, stateBytes)
+		}
+		if !fits {
 			kept = append(kept, ref)
 			continue
 		}

@@ -1,9 +1,11 @@
 package keyspace
 
 import (
+	"github.com/stintdb/stint/engine/internal/arena"
 	"math"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/internal/tagindex"
 )
 
 const (
@@ -33,7 +35,7 @@ func (t *table) makeRoom(now int64, entries, bytes int) bool {
 	}
 	again := now < *fullUntil && *fullUntil-now <= fullRetry
 	if !again {
-		if size, _, _ := t.arena.totals(); t.mem.fits(int64(size/2), true) {
+		if size, _, _ := t.arena.Totals(); t.mem.fits(int64(size/2), true) {
 			t.dropSome(now - lingerNanos)
 			if (growth{t, newKeys, false}).fit(entries, bytes) {
 				return true
@@ -48,7 +50,7 @@ func (t *table) makeRoom(now int64, entries, bytes int) bool {
 	}
 	enough := bytes
 	if newKeys {
-		size, used, dead := t.arena.totals()
+		size, used, dead := t.arena.Totals()
 		if enough += size / tightShare; again || size-(used-dead) < enough {
 			return false
 		}
@@ -62,18 +64,18 @@ func (t *table) makeRoom(now int64, entries, bytes int) bool {
 func (t *table) squeeze(bytes int64, newKeys bool) {
 	for !t.mem.fits(bytes, newKeys) {
 		best, gain := 0, 0
-		t.arena.each(func(n int, g *segment) {
-			if won := len(g.bytes) - wholePages(g.live()); won > gain {
+		t.arena.Each(func(n int, g *arena.Segment) {
+			if won := len(g.Bytes) - wholePages(g.Live()); won > gain {
 				best, gain = n, won
 			}
 		})
 		switch {
 		case gain == 0:
 			return
-		case t.arena.segments[best].live() == 0:
+		case t.arena.Segments[best].Live() == 0:
 			t.freeSegment(best)
 		default:
-			t.moveSegment(best, len(t.arena.segments[best].bytes)-gain)
+			t.moveSegment(best, len(t.arena.Segments[best].Bytes)-gain)
 		}
 	}
 }
@@ -81,18 +83,16 @@ func (t *table) squeeze(bytes int64, newKeys bool) {
 // dropSome drops entries that had expired at a time: those of a sample and, if many of it had, those of the segment
 // whose turn it is, which is most likely the oldest one.
 func (t *table) dropSome(expiredAt int64) {
-	passed, dropped, to := t.sweep(t.sampleFrom, sampleEntries, expiredAt)
-	if t.sampleFrom = to; to > math.MaxUint32 {
-		t.sampleFrom = 0
-	}
-	if dropped == 0 || dropped*roomyShare < passed || len(t.arena.segments) == 0 {
+	passed, dropped, to := t.sweep(uint64(t.sampleFrom), sampleEntries, expiredAt)
+	t.sampleFrom = uint32(to) // at the end of the shard this is 0
+	if dropped == 0 || dropped*roomyShare < passed || len(t.arena.Segments) == 0 {
 		return
 	}
-	t.arena.turn = (t.arena.turn + 1) % len(t.arena.segments)
-	n := uint32(t.arena.turn)
-	for at := 0; at < len(t.index.slots); {
-		slot := t.index.slots[at]
-		if segmentOf(uint32(slot)) != n || !t.expired(t.record(uint32(slot)), expiredAt) {
+	t.turn = (t.turn + 1) % uint32(len(t.arena.Segments))
+	n := t.turn
+	for at := 0; at < len(t.index.Slots); {
+		slot := t.index.Slots[at]
+		if arena.SegmentOf(uint32(slot)) != n || !t.expired(t.record(uint32(slot)), expiredAt) {
 			at++
 			continue
 		}
@@ -102,26 +102,26 @@ func (t *table) dropSome(expiredAt int64) {
 
 // wholePages rounds the size of a block up, to whole pages of memory where it has one.
 func wholePages(bytes int) int {
-	if bytes < pageBytes {
+	if bytes < arena.PageBytes {
 		return engine.Align(bytes)
 	}
-	return (bytes + pageBytes - 1) &^ (pageBytes - 1)
+	return (bytes + arena.PageBytes - 1) &^ (arena.PageBytes - 1)
 }
 
 // moveRecords copies the records of a segment to b, which begins at a reference, and returns their bytes. Their slots
 // and notes refer to b from then on.
 func (t *table) moveRecords(n int, b []byte, ref uint32) (used int) {
 	t.Moves++
-	t.forget(n, len(t.arena.segments[n].bytes))
-	count := uint32(numbers(len(t.arena.segments[n].bytes)))
-	for at, slot := range t.index.slots {
-		if segmentOf(uint32(slot))-uint32(n) >= count { // so are empty slots
+	t.forget(n, len(t.arena.Segments[n].Bytes))
+	count := uint32(arena.Numbers(len(t.arena.Segments[n].Bytes)))
+	for at, slot := range t.index.Slots {
+		if arena.SegmentOf(uint32(slot))-uint32(n) >= count { // so are empty slots
 			continue
 		}
 		r := t.record(uint32(slot))
 		to := ref + uint32(used/engine.RecordAlign)
 		used += copy(b[used:], r[:t.size(r)])
-		t.index.slots[at] = uint64(slotTag(slot))<<32 | uint64(to)
+		t.index.Slots[at] = uint64(tagindex.TagOf(slot))<<32 | uint64(to)
 		if r.isDirty() {
 			t.dirty = append(t.dirty, to)
 		}
@@ -129,80 +129,84 @@ func (t *table) moveRecords(n int, b []byte, ref uint32) (used int) {
 	return used
 }
 
-// compact moves the records of a segment of at most segmentBytes together.
+// compact moves the records of a segment of at most arena.SegmentBytes together.
 func (t *table) compact(n int) {
-	g, used := &t.arena.segments[n], 0
-	if g.live() == 0 {
-		t.forget(n, len(t.arena.segments[n].bytes))
+	g, used := &t.arena.Segments[n], 0
+	if g.Live() == 0 {
+		t.forget(n, len(t.arena.Segments[n].Bytes))
 	} else {
-		buffer := t.mem.buffers.Get().(*[segmentBytes]byte)
-		used = t.moveRecords(n, buffer[:], refOf(n, 0))
-		copy(g.bytes, buffer[:used])
+		buffer := t.mem.buffers.Get().(*[arena.SegmentBytes]byte)
+		used = t.moveRecords(n, buffer[:], arena.RefOf(n, 0))
+		copy(g.Bytes, buffer[:used])
 		t.mem.buffers.Put(buffer)
 	}
-	clear(g.bytes[used:g.used])
-	g.used, g.dead = used, 0
+	clear(g.Bytes[used:g.Used])
+	g.Used, g.Dead = used, 0
 }
 
 // moveSegment moves a segment to a block of a size, which needs no more numbers.
 func (t *table) moveSegment(n, size int) {
 	block := t.mem.block(size)
-	used := t.moveRecords(n, block, refOf(n, 0))
-	t.arena.exchange(n, block, t.mem, t.Number)
-	t.arena.segments[n].used = used
+	used := t.moveRecords(n, block, arena.RefOf(n, 0))
+	exchange(&t.arena, n, block, t.mem, t.Number)
+	t.arena.Segments[n].Used = used
 }
 
 // freeSegment gives back a segment without records.
 func (t *table) freeSegment(n int) {
-	t.forget(n, len(t.arena.segments[n].bytes))
-	t.arena.exchange(n, nil, t.mem, t.Number)
+	t.forget(n, len(t.arena.Segments[n].Bytes))
+	exchange(&t.arena, n, nil, t.mem, t.Number)
 }
 
 // exchange gives a segment of a shard another block, or none.
-func (a *arena) exchange(n int, block []byte, mem *memory, shard uint32) {
+func exchange(a *arena.Arena, n int, block []byte, mem *memory, shard uint32) {
 	mem.large.count(shard, len(block), 1)
-	before := a.replace(n, block)
+	before := a.Replace(n, block)
 	mem.large.count(shard, len(before), -1)
 	mem.free(before)
 }
 
 // trim gives memory back when under a third of it is in use.
 func (t *table) trim() {
-	bytes, used, dead := t.arena.totals()
+	bytes, used, dead := t.arena.Totals()
 	switch {
-	case t.index.slots == nil && bytes == 0 && !t.pin.Used: // every sweep of a store without keys comes here
-	case t.index.count == 0:
+	case t.index.Slots == nil && bytes == 0 && !t.pin.Used: // every sweep of a store without keys comes here
+	case t.index.Count == 0:
 		t.free()
-	case used-dead < bytes/3 && bytes > segmentBytes/4:
+		return
+	case used-dead < bytes/3 && bytes > arena.SegmentBytes/4:
 		t.shrink()
+	}
+	if t.large != nil {
+		t.large.Heap.Trim()
 	}
 }
 
 // shrink gives back the segments without records, some of those with few, and the room in the index.
 func (t *table) shrink() {
 	moved, count := 0, 0
-	t.arena.each(func(int, *segment) { count++ })
-	t.arena.each(func(n int, g *segment) {
+	t.arena.Each(func(int, *arena.Segment) { count++ })
+	t.arena.Each(func(n int, g *arena.Segment) {
 		switch {
-		case g.live() == 0:
+		case g.Live() == 0:
 			t.freeSegment(n)
-		case g.live() > len(g.bytes)/2 || moved >= trimSegments:
-		case n != t.arena.current && t.arena.room() >= g.live():
+		case g.Live() > len(g.Bytes)/2 || moved >= trimSegments:
+		case n != t.arena.Current && t.arena.Room() >= g.Live():
 			moved++
-			to := &t.arena.segments[t.arena.current]
-			to.used += t.moveRecords(n, to.bytes[to.used:], refOf(t.arena.current, to.used))
+			to := &t.arena.Segments[t.arena.Current]
+			to.Used += t.moveRecords(n, to.Bytes[to.Used:], arena.RefOf(t.arena.Current, to.Used))
 			t.freeSegment(n)
-		case len(g.bytes) <= segmentBytes && count > 1:
+		case len(g.Bytes) <= arena.SegmentBytes && count > 1:
 			moved++
 			t.compact(n)
-			t.arena.current = n
+			t.arena.Current = n
 		default:
 			moved++
-			t.moveSegment(n, wholePages(max(g.live()+g.live()/2, minArena)))
+			t.moveSegment(n, wholePages(max(g.Live()+g.Live()/2, minArena)))
 		}
 	})
-	if room := max(t.index.count+t.index.count/3, minEntries); room < t.index.room()/2 {
+	if room := max(t.index.Count+t.index.Count/3, minEntries); room < t.index.Room()/2 {
 		t.Moves++
-		t.index.resize(room, t.mem)
+		t.index.Resize(room, pages{t.mem})
 	}
 }

@@ -49,8 +49,8 @@ func (s *Keyspace) FlushDatabase(now int64, number uint8, locked bool) {
 
 // removeDatabase removes the keys of a database. Loans and purses stay.
 func (s *Shard) removeDatabase(keys *Keyspace, now int64, number uint8) {
-	for at := uint64(0); at < uint64(len(s.index.slots)); {
-		ref := uint32(s.index.slots[at])
+	for at := uint64(0); at < uint64(len(s.index.Slots)); {
+		ref := uint32(s.index.Slots[at])
 		if ref == 0 {
 			at++
 			continue

@@ -2,7 +2,9 @@ package keyspace
 
 import (
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/internal/arena"
 	"github.com/stintdb/stint/engine/internal/limitset"
+	"github.com/stintdb/stint/engine/internal/tagindex"
 )
 
 // remove drops the entry at p and notes that it is gone.
@@ -18,30 +20,34 @@ func (t *table) drop(p Place) {
 	t.Moves++
 	r := t.record(p.ref)
 	t.preserve(r)
+	if limit, state := t.stateOf(r); t.large.Owns(limit, state) {
+		t.large.Free(r.key(), limit, state)
+		t.mem.large.add(t.Number, -1)
+	}
 	t.noteDropped(r)
 	t.changes.tell(r.key())
 	t.uncount(r)
 	r.setDirty(false)
 	size := t.size(r) // needs the limit, whose number is given away next
 	t.limits.Release(r.limitID())
-	t.index.remove(p.At)
+	t.index.Remove(p.At)
 	t.vacate(p.ref, size)
 }
 
 // vacate counts the bytes of a record that no slot refers to any longer. If it was the last one in a large segment,
 // this segment is freed, unless it is the current one: room in it may be reserved.
 func (t *table) vacate(ref uint32, bytes int) {
-	n := t.arena.firstNumber(ref)
-	t.arena.segments[n].dead += bytes
-	if n != t.arena.current {
+	n := t.arena.FirstNumber(ref)
+	t.arena.Segments[n].Dead += bytes
+	if n != t.arena.Current {
 		t.freeIfEmpty(n)
 	}
 }
 
 // freeIfEmpty frees a large segment without records.
 func (t *table) freeIfEmpty(n int) {
-	if n < len(t.arena.segments) {
-		if g := &t.arena.segments[n]; len(g.bytes) > segmentBytes && g.part == 0 && g.live() == 0 {
+	if n < len(t.arena.Segments) {
+		if g := &t.arena.Segments[n]; len(g.Bytes) > arena.SegmentBytes && g.Part == 0 && g.Live() == 0 {
 			t.freeSegment(n)
 		}
 	}
@@ -63,7 +69,7 @@ func (t *table) free() {
 	var id uint32
 	var uses, growable int64
 	fixed := true
-	for _, slot := range t.index.slots {
+	for _, slot := range t.index.Slots {
 		if slot == 0 {
 			continue
 		}
@@ -91,12 +97,16 @@ func (t *table) free() {
 	if t.snapshot != nil {
 		t.snapshot.takeOver(t)
 	} else {
-		t.index.free(t.mem)
-		t.arena.each(func(_ int, g *segment) { t.mem.free(g.bytes) })
+		t.index.Free(pages{t.mem})
+		t.arena.Each(func(_ int, g *arena.Segment) { t.mem.free(g.Bytes) })
+		if t.large != nil {
+			t.large.Heap.Clear()
+		}
 	}
+	t.large = nil
 	t.mem.large.clear(t.Number)
-	t.arena, t.index = arena{}, index{}
+	t.arena, t.index = arena.Arena{}, tagindex.Index{}
 	t.kept.clear(t.mem)
 	t.dirty = nil
-	t.sampleFrom, t.fullUntil, t.stuckUntil, t.Moves = 0, 0, 0, t.Moves+1
+	t.sampleFrom, t.turn, t.fullUntil, t.stuckUntil, t.Moves = 0, 0, 0, 0, t.Moves+1
 }

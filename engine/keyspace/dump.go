@@ -15,7 +15,7 @@ func (s *Keyspace) Dump(now int64, visit func(Entry)) {
 	var all []Entry
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		cursor = s.Scan(cursor, dumpChunk, now, func(e Entry) {
-			e.Key, e.State = bytes.Clone(e.Key), PlainState(&e.Limit, e.State, now)
+			e.Key, e.State = bytes.Clone(e.Key), PlainState(&e.Limit, e.Whole().State, now)
 			all = append(all, e)
 		})
 	}

@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"fmt"
+	"github.com/stintdb/stint/engine/largevalues"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
@@ -32,8 +33,9 @@ func (e *Entry) check(room *[algorithm.MaxState]byte) ([]byte, error) {
 // Entry is one key as [Store.Scan] shows it. Its slices belong to the store and are only valid during the call.
 type Entry struct {
 	Key   []byte
-	Limit limits.Limit // the limit the state was last written under
-	State []byte       // the algorithm's state, little-endian
+	Limit limits.Limit        // the limit the state was last written under
+	State []byte              // the algorithm's state, little-endian; of a value in blocks, [Entry.Whole] has all
+	large *largevalues.Values // of the shard
 }
 
 // Value returns the data of an entry whose limit's algorithm is a kind of value. The data is a copy.
@@ -42,5 +44,9 @@ func (e *Entry) Value() (engine.Value, error) {
 	if err != nil {
 		return engine.Value{}, err
 	}
-	return engine.Value{Kind: engine.KindOf(e.Limit.Algorithm), ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, nil
+	data := algorithm.DataOf(state)
+	if algorithm.FormOf(state) != algorithm.Flat {
+		data = algorithm.AfterVersion(data)
+	}
+	return engine.Value{Kind: engine.KindOf(e.Limit.Algorithm), ExpiresAt: algorithm.ExpiryOf(state), Data: data}, nil
 }

@@ -15,7 +15,8 @@ func (s *Shard) Fingerprint(now int64, tag uint32, key []byte) (sum [engine.Fing
 	if !p.Found {
 		return sum, 0
 	}
-	limit, state := s.StateAt(p)
+	e := s.entry(s.record(p.ref)).Whole()
+	limit, state := &e.Limit, e.State
 	if algorithm.Table[limit.Algorithm].Expired(state, limit, now) {
 		return sum, 0
 	}

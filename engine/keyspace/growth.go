@@ -1,6 +1,11 @@
 package keyspace
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/internal/arena"
+
+	"github.com/stintdb/stint/engine/internal/tagindex"
+)
 
 // growth makes room in a table without dropping entries.
 type growth struct {
@@ -14,12 +19,12 @@ func (t growth) fit(entries, bytes int) bool { return t.openSegment(bytes) && t.
 
 // growIndex makes room for more entries in the index.
 func (t growth) growIndex(entries int) bool {
-	if !t.index.lacks(entries) {
+	if !t.index.Lacks(entries) {
 		return true
 	}
-	all := t.index.count + entries
+	all := t.index.Count + entries
 	room := max(all+all/3, minEntries)
-	if indexBytes(2*all) < pageBytes/2 { // few entries, whose earlier blocks are left to the garbage collector
+	if tagindex.BytesFor(2*all) < arena.PageBytes/2 { // few entries, whose earlier blocks are left to the garbage collector
 		room = max(2*all, minEntries)
 	}
 	if t.tight {
@@ -27,11 +32,11 @@ func (t growth) growIndex(entries int) bool {
 			room += all / tightShare
 		}
 	}
-	if !t.allows(indexBytes(room) - t.index.bytes()) {
+	if !t.allows(tagindex.BytesFor(room) - t.index.Bytes()) {
 		return false
 	}
 	t.Moves++
-	t.index.resize(room, t.mem)
+	t.index.Resize(room, pages{t.mem})
 	return true
 }
 
@@ -45,15 +50,15 @@ func (t growth) allows(bytes int64) bool {
 
 // openSegment makes a segment with room for bytes the current one.
 func (t growth) openSegment(bytes int) bool {
-	if t.arena.room() >= bytes {
+	if t.arena.Room() >= bytes {
 		return true
 	}
 	n, ok := t.segmentWithRoom(bytes)
 	if !ok {
 		return false
 	}
-	last := t.arena.current
-	t.arena.current = n
+	last := t.arena.Current
+	t.arena.Current = n
 	if last != n {
 		t.freeIfEmpty(last)
 	}
@@ -69,31 +74,31 @@ func (t growth) segmentWithRoom(bytes int) (n int, ok bool) {
 	}
 	best, gain := -1, 0
 	only, count, total, live := 0, 0, 0, 0
-	t.arena.each(func(n int, g *segment) {
-		only, count, total, live = n, count+1, total+len(g.bytes), live+g.live()
-		if won := len(g.bytes) - g.live(); won >= max(bytes, len(g.bytes)/share, gain+1) && len(g.bytes) <= segmentBytes {
+	t.arena.Each(func(n int, g *arena.Segment) {
+		only, count, total, live = n, count+1, total+len(g.Bytes), live+g.Live()
+		if won := len(g.Bytes) - g.Live(); won >= max(bytes, len(g.Bytes)/share, gain+1) && len(g.Bytes) <= arena.SegmentBytes {
 			best, gain = n, won
 		}
 	})
 	if best >= 0 {
-		if g := &t.arena.segments[best]; g.room() < max(bytes, len(g.bytes)/share) {
+		if g := &t.arena.Segments[best]; g.Room() < max(bytes, len(g.Bytes)/share) {
 			t.compact(best)
 		}
 		return best, true
 	}
-	if all := bytes + live; count == 1 && all <= segmentBytes {
+	if all := bytes + live; count == 1 && all <= arena.SegmentBytes {
 		return only, t.growSegment(only, all)
 	}
-	size := max(bytes, min(total/2, segmentBytes), minArena)
+	size := max(bytes, min(total/2, arena.SegmentBytes), minArena)
 	if t.tight {
 		if size = bytes; t.newKeys {
-			size = max(bytes, min(total/tightShare, segmentBytes))
+			size = max(bytes, min(total/tightShare, arena.SegmentBytes))
 		}
-		if size < pageBytes && t.allows(pageBytes) { // a segment for each record would be many
-			size = pageBytes
+		if size < arena.PageBytes && t.allows(arena.PageBytes) { // a segment for each record would be many
+			size = arena.PageBytes
 		}
 	}
-	if size <= segmentBytes {
+	if size <= arena.SegmentBytes {
 		size = wholePages(size)
 	} else {
 		size = engine.Align(bytes) // without room for others
@@ -103,14 +108,14 @@ func (t growth) segmentWithRoom(bytes int) (n int, ok bool) {
 
 // growSegment moves the only segment, which is small, to a larger block, for all bytes.
 func (t growth) growSegment(n, all int) bool {
-	size := max(all+all/2, min(2*all, pageBytes), minArena)
+	size := max(all+all/2, min(2*all, arena.PageBytes), minArena)
 	if t.tight {
 		if size = all; t.newKeys {
 			size += all / tightShare
 		}
 	}
-	size = wholePages(min(size, segmentBytes))
-	if !t.allows(int64(size - len(t.arena.segments[n].bytes))) {
+	size = wholePages(min(size, arena.SegmentBytes))
+	if !t.allows(int64(size - len(t.arena.Segments[n].Bytes))) {
 		return false
 	}
 	t.moveSegment(n, size)
@@ -123,7 +128,7 @@ func (t growth) addSegment(bytes int) (n int, ok bool) {
 		return 0, false
 	}
 	block := t.mem.block(bytes)
-	if n, ok = t.arena.add(block); !ok {
+	if n, ok = t.arena.Add(block); !ok {
 		t.mem.free(block)
 		return 0, false
 	}

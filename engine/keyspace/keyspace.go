@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"github.com/stintdb/stint/engine/internal/arena"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -63,7 +64,7 @@ func (s *Keyspace) Init(o Config) {
 	s.memory.replicated = o.Replicated
 	s.CountBy(o.Owns)
 	s.Admission.Init(o.Replicated)
-	s.memory.buffers.New = func() any { return new([segmentBytes]byte) }
+	s.memory.buffers.New = func() any { return new([arena.SegmentBytes]byte) }
 	limits := limitset.New(&s.memory.used, &s.memory.snapshotBytes)
 	for i := range s.shards {
 		s.shards[i].mem, s.shards[i].limits = &s.memory, limits

@@ -107,8 +107,8 @@ func (s *Shard) putBack(keys *Keyspace, now int64, all []lentRecord) {
 	for i := range all {
 		bytes += RecordBytes(len(all[i].state), len(all[i].key))
 	}
-	s.index.resize(max(len(all)+len(all)/2, minEntries), s.mem)
-	s.arena.current, _ = s.arena.add(s.mem.block(wholePages(max(bytes, minArena))))
+	s.index.Resize(max(len(all)+len(all)/2, minEntries), pages{s.mem})
+	s.arena.Current, _ = s.arena.Add(s.mem.block(wholePages(max(bytes, minArena))))
 	for i := range all {
 		r := &all[i]
 		_, tag := keys.Locate(r.key)

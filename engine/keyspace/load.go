@@ -72,7 +72,7 @@ func (s *Keyspace) loadGroup(l *loading, now int64, group []Entry) error {
 		}
 	}
 	for _, a := range arrivals {
-		l.touched |= s.shards[a.shard].index.touch(a.tag)
+		l.touched |= s.shards[a.shard].index.Touch(a.tag)
 	}
 	for _, a := range arrivals {
 		if err := s.shards[a.shard].put(l, a.tag, now, a.entry); err != nil {
@@ -88,11 +88,31 @@ func (s *Shard) put(l *loading, tag uint32, now int64, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	if p := s.Find(tag, e.Key); p.Found {
+	p, isExpired := s.Find(tag, e.Key), algorithm.Table[e.Limit.Algorithm].Expired(state, &e.Limit, now)
+	form := algorithm.Flat
+	if e.Limit.Algorithm.IsValue() {
+		form = algorithm.FormOf(state)
+	}
+	if form == algorithm.Log && !isExpired {
+		if p.Found {
+			if limit, had := s.StateAt(p); *limit == e.Limit && s.large.Owns(limit, had) {
+				return s.large.Redo(limit, had, state)
+			}
+		}
+		return nil // it is a change of a value that is deleted later
+	}
+	if p.Found {
 		s.drop(p)
 	}
-	if algorithm.Table[e.Limit.Algorithm].Expired(state, &e.Limit, now) {
+	if isExpired {
 		return nil
+	}
+	if form == algorithm.Whole {
+		if !s.mem.allows(int64(len(state)), true) {
+			return ErrNoRoom
+		}
+		state = LargeValues(s).Load(engine.KindOf(e.Limit.Algorithm), state)
+		s.mem.large.add(s.Number, 1)
 	}
 	l.op.Key, l.op.Limit = e.Key, e.Limit
 	l.call = algorithm.Call{Now: now, Op: &l.op, Limit: e.Limit, Prev: e.Limit, IsNew: true, Loading: state}

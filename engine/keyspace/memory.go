@@ -1,11 +1,13 @@
 package keyspace
 
 import (
+	"github.com/stintdb/stint/engine/internal/arena"
 	"sync"
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/internal/offheap"
+	"github.com/stintdb/stint/engine/internal/tagindex"
 	"github.com/stintdb/stint/engine/purse"
 )
 
@@ -23,7 +25,7 @@ type memory struct {
 
 	replicated bool // the bound is kept by operations, not here
 
-	buffers   sync.Pool // of *[segmentBytes]byte
+	buffers   sync.Pool // of *[arena.SegmentBytes]byte
 	databases database.Counts
 }
 
@@ -56,7 +58,7 @@ func (m *memory) block(n int) []byte {
 	return offheap.New(n)
 }
 
-// largeBlocks counts the segments of more than segmentBytes. Each of them has one record.
+// largeBlocks counts the segments of more than arena.SegmentBytes, which have one record each, and the values in blocks.
 type largeBlocks struct {
 	total   atomic.Int64
 	ofShard []atomic.Int32 // by the numbers of shards
@@ -64,10 +66,15 @@ type largeBlocks struct {
 
 // count counts a block that a shard gets, or gives back.
 func (l *largeBlocks) count(shard uint32, bytes, change int) {
-	if bytes > segmentBytes {
-		l.ofShard[shard].Add(int32(change))
-		l.total.Add(int64(change))
+	if bytes > arena.SegmentBytes {
+		l.add(shard, change)
 	}
+}
+
+// add counts values in blocks too.
+func (l *largeBlocks) add(shard uint32, values int) {
+	l.ofShard[shard].Add(int32(values))
+	l.total.Add(int64(values))
 }
 
 // clear counts none of the blocks of a shard any more.
@@ -78,14 +85,24 @@ func (m *memory) free(b []byte) {
 	offheap.Free(b)
 }
 
-// slots is block for an index.
-func (m *memory) slots(n int) []uint64 { return offheap.Words(m.block(n * slotBytes)) }
+// pages hands out the memory of an index, and of the blocks of large values.
+type pages struct{ m *memory }
 
-func (m *memory) freeSlots(s []uint64) {
+// Slots implements [tagindex.Memory].
+func (p pages) Slots(n int) []uint64 { return offheap.Words(p.m.block(n * tagindex.SlotBytes)) }
+
+// FreeSlots implements [tagindex.Memory].
+func (p pages) FreeSlots(s []uint64) {
 	if len(s) > 0 {
-		m.free(offheap.Bytes(s))
+		p.m.free(offheap.Bytes(s))
 	}
 }
+
+// Block implements [blocks.Memory].
+func (p pages) Block(n int) []byte { return p.m.block(n) }
+
+// Free implements [blocks.Memory].
+func (p pages) Free(b []byte) { p.m.free(b) }
 
 // copyBlock is block for the copies of a Snapshot.
 func (m *memory) copyBlock(n int) []byte {

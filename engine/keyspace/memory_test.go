@@ -12,8 +12,8 @@ import (
 // touched is the memory that entries take of the system: room at the end of an arena costs nothing until it is used.
 func (s *Keyspace) touched() (bytes int64) {
 	for i := range s.shards {
-		_, used, _ := s.shards[i].arena.totals()
-		bytes += int64(used) + s.shards[i].index.bytes()
+		_, used, _ := s.shards[i].arena.Totals()
+		bytes += int64(used) + s.shards[i].index.Bytes()
 	}
 	return bytes
 }

@@ -11,7 +11,7 @@ const randomWalk = 64
 func (s *Keyspace) Random(tries int, now int64, intN func(int) int, visit func(Entry) (more bool)) {
 	ends, total := make([]int, len(s.shards)), 0 // of each shard's keys in one sequence of all keys
 	s.each(func(sh *Shard) {
-		total += sh.index.count
+		total += sh.index.Count
 		ends[sh.Number] = total
 	})
 	for range tries {
@@ -25,8 +25,8 @@ func (s *Keyspace) Random(tries int, now int64, intN func(int) int, visit func(E
 func (s *Shard) random(now int64, intN func(int) int, visit func(Entry) (more bool)) (more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slots := s.index.slots
-	if s.index.count == 0 {
+	slots := s.index.Slots
+	if s.index.Count == 0 {
 		return true
 	}
 	at := intN(len(slots))

@@ -24,7 +24,7 @@ func TestReserve(t *testing.T) {
 	s.Reserve(keys, keys*40)
 	indexes := func() (bytes int64) {
 		for i := range s.shards {
-			bytes += s.shards[i].index.bytes()
+			bytes += s.shards[i].index.Bytes()
 		}
 		return bytes
 	}

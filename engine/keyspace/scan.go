@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"github.com/stintdb/stint/engine/internal/tagindex"
 	"math"
 )
 
@@ -42,15 +43,15 @@ func (s *Keyspace) ScanWhile(cursor uint64, count int, now int64, visit func(Ent
 // 32 bits at the end of the shard.
 func (t *table) scan(from uint64, count int, now int64, visit func(Entry) (more bool)) (passed int, stopped bool, to uint64) {
 	const end = uint64(math.MaxUint32) + 1
-	if t.index.count == 0 || from >= end {
+	if t.index.Count == 0 || from >= end {
 		return 0, false, end
 	}
 	last := end
-	for _, slot := range t.index.slots[t.index.seek(uint32(from)):] {
+	for _, slot := range t.index.Slots[t.index.Seek(uint32(from)):] {
 		if slot == 0 {
 			continue
 		}
-		tag := uint64(slotTag(slot))
+		tag := uint64(tagindex.TagOf(slot))
 		if (passed >= count || stopped) && tag != last {
 			return passed, stopped, tag
 		}
@@ -100,17 +101,17 @@ func (s *Shard) sweepStep(from uint64, count int, now int64) (passed, dropped in
 
 func (t *table) sweep(from uint64, count int, now int64) (passed, dropped int, to uint64) {
 	const end = uint64(math.MaxUint32) + 1
-	if t.index.count == 0 {
+	if t.index.Count == 0 {
 		return 0, 0, end
 	}
-	for at := t.index.seek(uint32(from)); at < uint64(len(t.index.slots)); {
-		slot := t.index.slots[at]
+	for at := t.index.Seek(uint32(from)); at < uint64(len(t.index.Slots)); {
+		slot := t.index.Slots[at]
 		if slot == 0 {
 			at++
 			continue
 		}
 		if passed >= count {
-			return passed, dropped, uint64(slotTag(slot))
+			return passed, dropped, uint64(tagindex.TagOf(slot))
 		}
 		passed++
 		if t.expired(t.record(uint32(slot)), now) {

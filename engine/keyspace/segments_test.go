@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"fmt"
+	"github.com/stintdb/stint/engine/internal/arena"
 	"sync"
 	"testing"
 
@@ -31,10 +32,10 @@ func TestCurrentSegmentIsFreed(t *testing.T) {
 		askKey(s, now, engine.Op{Key: fmt.Appendf(nil, "k%07d", keys), Tokens: 1, Limit: tokenBucket(5, 1, period)})
 		keys++
 	}
-	for len(a.segments) == 0 || len(a.segments[0].bytes) < segmentBytes || a.room() >= 32 {
+	for len(a.Segments) == 0 || len(a.Segments[0].Bytes) < arena.SegmentBytes || a.Room() >= 32 {
 		take(begin, second)
 	}
-	for a.current != 1 || a.room() >= 32 {
+	for a.Current != 1 || a.Room() >= 32 {
 		take(begin, 3600*second)
 	}
 	take(begin, second) // in a third one
@@ -42,8 +43,8 @@ func TestCurrentSegmentIsFreed(t *testing.T) {
 	for range 4 {
 		s.Sweep(now, 10_000)
 	}
-	if a.segments[0].bytes != nil || len(a.segments) > 2 {
-		t.Fatalf("%d segments are left", len(a.segments))
+	if a.Segments[0].Bytes != nil || len(a.Segments) > 2 {
+		t.Fatalf("%d segments are left", len(a.Segments))
 	}
 	for range 3000 {
 		take(now, 3600*second)
@@ -56,7 +57,7 @@ func TestLargeValueIsReplaced(t *testing.T) {
 	s := newKeyspace(Config{Shards: 1, MaxBytes: 4 << 20})
 	defer s.Close()
 	a := &s.shards[0].arena
-	for i := 0; len(a.segments) < 6 || a.room() > 1100; i++ {
+	for i := 0; len(a.Segments) < 6 || a.Room() > 1100; i++ {
 		writeValue(s, begin, fmt.Sprint("a:", i), 960)
 	}
 	for size := 100_000; size > 90_000; size -= 997 { // with more and less room behind it
@@ -123,7 +124,7 @@ func TestGrowingLogsShareSegments(t *testing.T) {
 		}
 	}
 	segments := 0
-	s.shards[0].arena.each(func(int, *segment) { segments++ })
+	s.shards[0].arena.Each(func(int, *arena.Segment) { segments++ })
 	if segments > 300 {
 		t.Errorf("%d segments for a megabyte", segments)
 	}

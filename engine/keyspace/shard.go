@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"github.com/stintdb/stint/engine/largevalues"
 	"sync"
 
 	"github.com/stintdb/stint/engine/admission"
@@ -43,8 +44,15 @@ func (s *Shard) StateAt(p Place) (limit *limits.Limit, state []byte) {
 	return s.stateOf(s.record(p.ref))
 }
 
-// SizeAt is the bytes of the record at p.
-func (s *Shard) SizeAt(p Place) int { return s.size(s.record(p.ref)) }
+// SizeAt is the bytes of the record at p, and of the blocks of its value.
+func (s *Shard) SizeAt(p Place) int {
+	r := s.record(p.ref)
+	size := s.size(r)
+	if limit, state := s.stateOf(r); s.large.Owns(limit, state) {
+		size += largevalues.Stored(state)
+	}
+	return size
+}
 
 // PreserveAt is to be called before the state at p changes: a snapshot may have to copy it.
 func (s *Shard) PreserveAt(p Place) { s.preserve(s.record(p.ref)) }
@@ -57,7 +65,7 @@ func (s *Shard) IsCopied() bool { return s.snapshot != nil }
 
 // Touch reads the first slot that a look-up of tag will read, so that the processor fetches it. Callers keep the value,
 // because the compiler leaves out a load whose value nobody uses.
-func (s *Shard) Touch(tag uint32) uint64 { return s.index.touch(tag) }
+func (s *Shard) Touch(tag uint32) uint64 { return s.index.Touch(tag) }
 
 // Each visits every key, expired ones too.
 func (s *Shard) Each(visit func(key []byte, limit *limits.Limit, state []byte)) {

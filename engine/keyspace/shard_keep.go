@@ -3,6 +3,7 @@ package keyspace
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/internal/tagindex"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -108,7 +109,7 @@ func (t *table) countGrowing(more int64) {
 
 // Reserve makes room for more entries whose records take some bytes in all.
 func (t *table) Reserve(now int64, entries, bytes int) bool {
-	return !t.index.lacks(entries) && t.arena.room() >= bytes || t.makeRoom(now, entries, bytes)
+	return !t.index.Lacks(entries) && t.arena.Room() >= bytes || t.makeRoom(now, entries, bytes)
 }
 
 // newRecord makes an entry whose state has size bytes, still zero, and returns 0 when there is no room.
@@ -118,9 +119,9 @@ func (t *table) newRecord(now int64, tag uint32, key []byte, limit *limits.Limit
 		return 0
 	}
 	t.Moves++
-	ref = t.arena.append(need)
-	for !t.index.insert(tag, ref) {
-		t.index.resize(t.index.room()*5/4+indexTail, t.mem) // so rare and so little that the memory bound is not asked
+	ref = t.arena.Append(need)
+	for !t.index.Insert(tag, ref) {
+		t.index.Resize(t.index.Room()*5/4+tagindex.Tail, pages{t.mem}) // so rare and so little that the memory bound is not asked
 	}
 	r := t.record(ref)
 	r.setLimitID(t.limits.Acquire(limit, &t.pin))
@@ -167,7 +168,7 @@ func (s *Shard) enlarge(c *algorithm.Call, tag uint32, size int) (ref uint32) {
 	}
 	p := s.Find(tag, c.Op.Key) // making room may have moved it
 	old, oldSize := s.record(p.ref), s.size(s.record(p.ref))
-	ref = s.arena.append(need)
+	ref = s.arena.Append(need)
 	moved := s.record(ref)
 	copy(moved, old[:oldSize])
 	c.Result.Work += oldSize / WorkBytes
@@ -175,7 +176,7 @@ func (s *Shard) enlarge(c *algorithm.Call, tag uint32, size int) (ref uint32) {
 	moved.setDirty(false) // to be noted again, under its new reference
 	layout.SetVariableSize(moved.rest(), size)
 	s.Moves++
-	s.index.slots[p.At] = uint64(tag)<<32 | uint64(ref)
+	s.index.Slots[p.At] = uint64(tag)<<32 | uint64(ref)
 	s.vacate(p.ref, oldSize)
 	return ref
 }

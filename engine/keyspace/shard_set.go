@@ -109,14 +109,14 @@ func (s *shardSet) AppendAllShards(numbers []uint32) []uint32 {
 // Len counts the keys; expired ones that have not been dropped yet are included.
 func (s *shardSet) Len() int {
 	n := 0
-	s.each(func(sh *Shard) { n += sh.index.count })
+	s.each(func(sh *Shard) { n += sh.index.Count })
 	return n
 }
 
 // IdleBytes is the part of Bytes that lies in records of keys that were dropped or moved, and will be won back.
 func (s *shardSet) IdleBytes() (bytes int64) {
 	s.each(func(sh *Shard) {
-		_, _, dead := sh.arena.totals()
+		_, _, dead := sh.arena.Totals()
 		bytes += int64(dead)
 	})
 	return bytes

@@ -1,10 +1,13 @@
 package keyspace
 
 import (
+	"github.com/stintdb/stint/engine/internal/arena"
+	"github.com/stintdb/stint/engine/largevalues"
 	"math"
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine/internal/offheap"
+	"github.com/stintdb/stint/engine/internal/tagindex"
 )
 
 // Snapshot is a keyspace as it was at one instant, while decisions go on. A record is copied before it changes for the
@@ -28,8 +31,9 @@ type Snapshot struct {
 // copiedShard is copies of a shard's records that have changed since.
 type copiedShard struct {
 	copies []copiedBlock
-	arena  arena // and the whole shard, when it was emptied
+	arena  arena.Arena // and the whole shard, when it was emptied
 	slots  []uint64
+	large  *largevalues.Values
 }
 
 // copiedBlock is records one after the other.
@@ -63,9 +67,9 @@ func (s *Keyspace) Snapshot() *Snapshot {
 	}
 	s.limits().HoldIDs()
 	s.each(func(sh *Shard) {
-		if sh.index.count > 0 {
+		if sh.index.Count > 0 {
 			sh.snapshot, sh.phase = f, sh.phase^phaseBit
-			f.count += sh.index.count
+			f.count += sh.index.Count
 		}
 	})
 	return f
@@ -105,11 +109,11 @@ func (f *Snapshot) pass(s *Shard, from uint64) (to uint64) {
 		return end
 	}
 	last, looked := end, 0
-	for _, slot := range s.index.slots[s.index.seek(uint32(from)):] {
+	for _, slot := range s.index.Slots[s.index.Seek(uint32(from)):] {
 		if slot == 0 {
 			continue
 		}
-		tag := uint64(slotTag(slot))
+		tag := uint64(tagindex.TagOf(slot))
 		if tag != last && (looked >= snapshotStride || len(f.buffer) >= snapshotStrideBytes) {
 			return tag
 		}
@@ -117,7 +121,7 @@ func (f *Snapshot) pass(s *Shard, from uint64) (to uint64) {
 		looked++
 		if r := s.record(uint32(slot)); r.phase() != s.phase {
 			r.turnPhase()
-			f.buffer = append(f.buffer, r[:s.size(r)]...)
+			f.buffer = append(f.buffer, wholeRecord(s.large, &s.table, r)...)
 		}
 	}
 	s.snapshot = nil
@@ -128,7 +132,8 @@ func (f *Snapshot) pass(s *Shard, from uint64) (to uint64) {
 func (t *table) show(b []byte, now int64, visit func(Entry)) (rest []byte) {
 	r := record(b)
 	if !t.expired(r, now) {
-		visit(t.entry(r))
+		limit, state := t.stateOf(r) // whole, and the large values of the shard may change now
+		visit(Entry{Key: r.key(), Limit: *limit, State: state})
 	}
 	return b[t.size(r):]
 }
@@ -145,9 +150,11 @@ func (f *Snapshot) showCopied(s *Shard, now int64, visit func(Entry)) {
 		if slot == 0 {
 			continue
 		}
-		if r := k.arena.record(uint32(slot)); r.phase() != s.phase {
-			s.show(r, now, visit)
+		r := record(k.arena.Record(uint32(slot)))
+		if r.phase() == s.phase {
+			continue
 		}
+		s.show(wholeRecord(k.large, &s.table, r), now, visit)
 	}
 	f.giveBack(&k)
 }
@@ -163,8 +170,11 @@ func (f *Snapshot) giveBack(k *copiedShard) {
 	for _, block := range k.copies {
 		f.keys.memory.freeCopy(block.bytes)
 	}
-	k.arena.each(func(_ int, g *segment) { f.keys.memory.freeCopy(g.bytes) })
+	k.arena.Each(func(_ int, g *arena.Segment) { f.keys.memory.freeCopy(g.Bytes) })
 	f.keys.memory.freeCopy(offheap.Bytes(k.slots))
+	if k.large != nil {
+		k.large.Heap.Clear()
+	}
 }
 
 // Release gives back the remaining copies and ends the copying. More calls than one do nothing.
@@ -192,24 +202,36 @@ const (
 
 // copyRecord copies a record that is about to change. The caller holds the shard's lock.
 func (f *Snapshot) copyRecord(t *table, r record) {
-	k, size := &f.copied[t.Number], t.size(r)
+	k, whole := &f.copied[t.Number], wholeRecord(t.large, t, r)
+	size := len(whole)
 	n := len(k.copies)
 	if n == 0 || k.copies[n-1].used+size > len(k.copies[n-1].bytes) {
 		k.copies = append(k.copies, copiedBlock{bytes: t.mem.copyBlock(max(firstCopyBytes<<min(n, copyDoublings), size))})
 		n++
 	}
 	block := &k.copies[n-1]
-	block.used += copy(block.bytes[block.used:], r[:size])
+	block.used += copy(block.bytes[block.used:], whole)
 	r.turnPhase()
 }
+
+// copies is the memory of the blocks that a snapshot has taken over.
+type copies struct{ m *memory }
+
+func (c copies) Block(n int) []byte { return c.m.copyBlock(n) }
+func (c copies) Free(b []byte)      { c.m.freeCopy(b) }
 
 // takeOver keeps the remaining records of a shard that is emptied, by taking its blocks. The caller holds the shard's
 // lock.
 func (f *Snapshot) takeOver(t *table) {
 	k := &f.copied[t.Number]
-	k.arena, k.slots = t.arena, t.index.slots
-	size, _, _ := k.arena.totals()
-	bytes := int64(size) + t.index.bytes()
+	k.arena, k.slots, k.large = t.arena, t.index.Slots, t.large
+	size, _, _ := k.arena.Totals()
+	bytes := int64(size) + t.index.Bytes()
+	if k.large != nil {
+		held, _ := k.large.Heap.Bytes()
+		bytes += int64(held)
+		k.large.Heap.Memory = copies{t.mem}
+	}
 	t.mem.used.Add(-bytes)
 	t.mem.snapshotBytes.Add(bytes)
 	t.snapshot = nil

@@ -2,10 +2,13 @@ package keyspace
 
 import (
 	"bytes"
+	"github.com/stintdb/stint/engine/internal/arena"
+	"github.com/stintdb/stint/engine/largevalues"
 
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/internal/limitset"
+	"github.com/stintdb/stint/engine/internal/tagindex"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -14,8 +17,8 @@ import (
 // front, see TouchHead.
 type table struct {
 	mem      *memory
-	index    index
-	arena    arena
+	index    tagindex.Index
+	arena    arena.Arena
 	Moves    uint32 // counts what may have moved records, or their slots
 	phase    uint32 // the phaseBit of every record except the records that snapshot has not visited yet
 	limits   *limitset.Table
@@ -25,8 +28,10 @@ type table struct {
 	pin    limitset.Pin      // the limit of the key made last
 	quotas *admission.Quotas // nil if there are none
 	kept   keptKeys
+	large  *largevalues.Values
 
-	sampleFrom uint64 // tag from which makeRoom looks for expired entries
+	turn       uint32 // number of the segment in which makeRoom looked for expired entries last
+	sampleFrom uint32 // tag from which makeRoom looks for expired entries
 	fullUntil  int64  // makeRoom does not look at all entries for new keys again before this time
 	stuckUntil int64  // nor for a state that grows
 }
@@ -49,7 +54,7 @@ type Place struct {
 // callers depend on that, because the compiler leaves out a load whose value nobody uses.
 func (t *table) TouchHead() bool { return t.mem != nil && t.limits != nil }
 
-func (t *table) record(ref uint32) record { return t.arena.record(ref) }
+func (t *table) record(ref uint32) record { return t.arena.Record(ref) }
 
 func (t *table) limitOf(r record) *limits.Limit { return t.limits.At(r.limitID()) }
 
@@ -62,12 +67,12 @@ func (t *table) stateOf(r record) (limit *limits.Limit, state []byte) {
 // entry is a record as those outside see it.
 func (t *table) entry(r record) Entry {
 	limit, state := t.stateOf(r)
-	return Entry{Key: r.key(), Limit: *limit, State: state}
+	return Entry{Key: r.key(), Limit: *limit, State: state, large: t.large}
 }
 
 // each visits every record.
 func (t *table) each(visit func(r record)) {
-	for _, slot := range t.index.slots {
+	for _, slot := range t.index.Slots {
 		if slot != 0 {
 			visit(t.record(uint32(slot)))
 		}
@@ -87,11 +92,11 @@ func (t *table) expired(r record, now int64) bool {
 // Seek returns the position from which findFrom looks for a key. It reads the head of the record there, and the end of
 // a short one, which may lie in another line of the processor's cache, so that the processor fetches them.
 func (t *table) Seek(tag uint32) (at, head uint64) {
-	if t.index.count == 0 {
+	if t.index.Count == 0 {
 		return 0, 0
 	}
-	at = t.index.seek(tag)
-	ref := uint32(t.index.slots[at])
+	at = t.index.Seek(tag)
+	ref := uint32(t.index.Slots[at])
 	if ref == 0 {
 		return at, 0
 	}
@@ -100,18 +105,18 @@ func (t *table) Seek(tag uint32) (at, head uint64) {
 }
 
 func (t *table) Find(tag uint32, key []byte) Place {
-	if t.index.count == 0 {
+	if t.index.Count == 0 {
 		return Place{}
 	}
-	return t.FindFrom(t.index.seek(tag), tag, key)
+	return t.FindFrom(t.index.Seek(tag), tag, key)
 }
 
 func (t *table) FindFrom(at uint64, tag uint32, key []byte) Place {
-	if t.index.count == 0 {
+	if t.index.Count == 0 {
 		return Place{}
 	}
-	for ; t.index.slots[at] != 0 && slotTag(t.index.slots[at]) == tag; at++ {
-		ref := uint32(t.index.slots[at])
+	for ; t.index.Slots[at] != 0 && tagindex.TagOf(t.index.Slots[at]) == tag; at++ {
+		ref := uint32(t.index.Slots[at])
 		if bytes.Equal(t.record(ref).key(), key) {
 			return Place{at, ref, true}
 		}

@@ -3,6 +3,7 @@ package keyspace
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -12,7 +13,9 @@ type Update struct {
 	Key   []byte
 	Limit limits.Limit // of a limiter, whose whole state is Data
 	Gone  bool
-	Size  int // of the state
+	Size  int          // of the state
+	Large *large.Value // changes of a value in blocks; nil if Value is all of the key
+	Build bool         // Value is to be in blocks from now on
 }
 
 // Write carries out an update of the key at a place, for which there is room, and reports whether the key is another
@@ -26,14 +29,23 @@ func (s *Shard) Write(now int64, tag uint32, at Place, p *Update, res *engine.Re
 		s.remove(at)
 		return changed
 	}
+	version := uint64(now)
 	if at.Found {
 		r := s.record(at.ref)
-		if limit, had := s.stateOf(r); *limit != p.Limit || len(had) != p.Size {
+		limit, had := s.stateOf(r)
+		wasInBlocks := s.large.Owns(limit, had)
+		if wasInBlocks {
+			version = max(version, large.ReadHead(algorithm.DataOf(had)).Version+1)
+		}
+		if *limit != p.Limit || len(had) != p.Size || wasInBlocks != (p.Large != nil) {
 			s.drop(at)
 			at = Place{}
 		} else {
 			s.preserve(r)
 		}
+	}
+	if p.Large != nil || p.Build {
+		writeBlocks(s, p, version, res)
 	}
 	res.Work += p.Size / WorkBytes
 	ref := at.ref

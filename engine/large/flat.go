@@ -32,6 +32,18 @@ func (v *Value) Flatten() []byte {
 	return w.Bytes()
 }
 
+// BuildWork is the work of Build for its elements, in units of [engine.Result.Work]: those of a sorted set are sorted by
+// their names, too.
+func BuildWork(kind engine.Kind, flat []byte) int {
+	switch kind {
+	case engine.SortedSetKind:
+		return 8 * datatype.SortedSet(flat).Len()
+	case engine.HashKind:
+		return 4 * datatype.Hash(flat).Len()
+	}
+	return 2 * datatype.List(flat).Len()
+}
+
 // Build makes the blocks of a value in a heap, from valid flat bytes.
 func (v *Value) Build(kind engine.Kind, flat []byte, version uint64, heap *blocks.Heap) {
 	v.Kind, v.Head, v.Log, v.heap = kind, Head{Version: version}, v.Log[:0], heap

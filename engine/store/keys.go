@@ -36,6 +36,9 @@ func (s *Store) Observe(on bool) { s.keys.Observe(on) }
 // Replaced is [keyspace.Keyspace.Replaced].
 func (s *Store) Replaced() { s.keys.Replaced() }
 
+// ForgetJournaled is [keyspace.ForgetJournaled].
+func ForgetJournaled(s *Store) { keyspace.ForgetJournaled(&s.keys) }
+
 // Check is [keyspace.Keyspace.Check].
 func (s *Store) Check() error { return s.keys.Check() }
 

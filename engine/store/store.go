@@ -57,5 +57,10 @@ func newBeside(other *keyspace.Keyspace, o Config) *Store {
 		Commands: o.Commands, Publish: o.Publish, Warned: o.Warned, Note: s.policies.NoteOther,
 	})
 	s.OwnTimes = &s.transactions.OwnTimes
+	KeepLarge(s, !o.Replicated)
 	return s
 }
+
+// KeepLarge says whether the store puts large values into blocks. A store that is not replicated always does. Replicas
+// begin with the same operation: one that does not would have other values, and other errors.
+func KeepLarge(s *Store, on bool) { s.transactions.KeepLarge(on) }

@@ -5,6 +5,8 @@ import (
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/large"
+	"github.com/stintdb/stint/engine/largevalues"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -143,13 +145,13 @@ func (z sizes) grow(s *Store, op *engine.Op) {
 	if len(keys) > 1 {
 		z[string(names.NameOf(op.Database, keys[1]))] = max(first, of(keys[1]))
 	}
-	z[string(names.NameOf(op.Database, keys[0]))] = min(max(first, others)+more, engine.MaxValueBytes)
+	z[string(names.NameOf(op.Database, keys[0]))] = min(max(first, others)+more, large.MaxBytes)
 }
 
 // stringHead is the most bytes that an argument takes in a value of data beside its own.
 const stringHead = 8
 
-// stateBytes is the size of a key's state.
+// stateBytes is the size of a key's state, of a value in blocks as flat bytes.
 func (s *Store) stateBytes(key []byte) int {
 	sh, tag := s.keys.Locate(key)
 	sh.Lock()
@@ -158,6 +160,5 @@ func (s *Store) stateBytes(key []byte) int {
 	if !p.Found {
 		return 0
 	}
-	_, state := sh.StateAt(p)
-	return len(state)
+	return largevalues.FlatSize(sh.StateAt(p))
 }

@@ -2,10 +2,12 @@ package transaction
 
 import (
 	"bytes"
+	"github.com/stintdb/stint/engine/largevalues"
 	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -38,17 +40,19 @@ func (c *copies) take(r *Runner, op *engine.Op) bool {
 		return false
 	}
 	held := 0
-	eachDeclared(r, op, func(_ []byte, _ *limits.Limit, state []byte) { held += len(state) })
+	eachDeclared(r, op, func(_ *keyspace.Shard, _ []byte, limit *limits.Limit, state []byte) {
+		held += largevalues.FlatSize(limit, state)
+	})
 	if held < minCopied || held > maxCopied || !r.config.Commands.ReadsAll(op, held) {
 		return false
 	}
 	c.inUse = true
 	c.bytes = slices.Grow(c.bytes, held)
-	eachDeclared(r, op, func(name []byte, limit *limits.Limit, state []byte) {
+	eachDeclared(r, op, func(sh *keyspace.Shard, name []byte, limit *limits.Limit, state []byte) {
 		key := copiedKey{name: bytes.Clone(name)}
 		if key.found = limit != nil; key.found {
 			at := len(c.bytes)
-			c.bytes = append(c.bytes, state...)
+			c.bytes = append(c.bytes, keyspace.LargeValues(sh).Flat(limit, state)...)
 			key.limit, key.state = *limit, c.bytes[at:]
 		}
 		c.keys = append(c.keys, key)
@@ -58,16 +62,16 @@ func (c *copies) take(r *Runner, op *engine.Op) bool {
 
 // eachDeclared visits the declared keys of an operation, whose shards are locked. The limit is nil for a key that is
 // not there.
-func eachDeclared(r *Runner, op *engine.Op, visit func(name []byte, limit *limits.Limit, state []byte)) {
+func eachDeclared(r *Runner, op *engine.Op, visit func(sh *keyspace.Shard, name []byte, limit *limits.Limit, state []byte)) {
 	var names database.Room
 	for _, key := range op.DeclaredKeys() {
 		name := names.NameOf(op.Database, key)
 		sh, tag := r.keys.Locate(name)
 		if p := sh.Find(tag, name); p.Found {
 			limit, state := sh.StateAt(p)
-			visit(name, limit, state)
+			visit(sh, name, limit, state)
 		} else {
-			visit(name, nil, nil)
+			visit(sh, name, nil, nil)
 		}
 	}
 }

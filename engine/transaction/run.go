@@ -2,11 +2,13 @@ package transaction
 
 import (
 	"cmp"
+	"github.com/stintdb/stint/engine/largevalues"
 	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/large"
 )
 
 // Run carries out a Command or a Script. It locks the shards of the declared keys, unless with locked the caller holds
@@ -162,7 +164,7 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 		if place.Found {
 			limit, state := p.shard.StateAt(place)
 			p.new = algorithm.Table[limit.Algorithm].Expired(state, limit, t.now) // making room for another key may drop it: it is no place for this one
-			if !p.new && *limit == p.Limit {
+			if isSame := p.Large != nil || !largevalues.IsHead(limit, state); !p.new && *limit == p.Limit && isSame {
 				had = len(state)
 			}
 		}
@@ -174,19 +176,44 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 				t.made = append(t.made, p.Key)
 			}
 		}
+		if p.Build = p.Large == nil && len(p.Data) >= large.From && large.IsKind(p.Kind) && t.runner.large.Load(); p.Build || p.Large != nil {
+			if !p.makeRoomForBlocks(t.now) {
+				return noRoom(p)
+			}
+		}
 		p.Size = len(p.Data)
 		if p.Kind.IsData() {
 			p.Size = algorithm.ValueSize(&p.Value, had)
+		}
+		if p.Build { // only the head
+			p.Size = algorithm.ValueSize(&engine.Value{Kind: p.Kind, InBlocks: true, Data: headRoom[:]}, had)
 		}
 		if p.Size != had {
 			entries, bytes = entries+1, bytes+keyspace.RecordBytes(p.Size, len(p.Key))
 		}
 		if bytes > 0 && !p.shard.Reserve(t.now, entries, bytes) {
-			if p.new {
-				return engine.OutOfRoom
-			}
-			return engine.NoRoomToGrow
+			return noRoom(p)
 		}
 	}
 	return engine.OK
+}
+
+// headRoom is a head of a value in blocks, of the size of all.
+var headRoom [large.HeadBytes]byte
+
+// makeRoomForBlocks makes room for the blocks of a key.
+func (p *pending) makeRoomForBlocks(now int64) bool {
+	grows := len(p.Data) + len(p.Data)/2
+	if p.Large != nil {
+		grows = p.Large.Grows()
+	}
+	return keyspace.ReserveBlocks(p.shard, now, grows, p.new)
+}
+
+// noRoom is the status of a transaction for whose key there is no room.
+func noRoom(p *pending) engine.Status {
+	if p.new {
+		return engine.OutOfRoom
+	}
+	return engine.NoRoomToGrow
 }

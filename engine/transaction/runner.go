@@ -1,6 +1,8 @@
 package transaction
 
 import (
+	"sync/atomic"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/scriptcache"
@@ -27,7 +29,11 @@ type Runner struct {
 	keys    *keyspace.Keyspace
 	scripts *scriptcache.Cache
 	config  Config
+	large   atomic.Bool // large values are kept in blocks
 }
+
+// KeepLarge says whether large values are put into blocks. All replicas begin with the same operation.
+func (r *Runner) KeepLarge(on bool) { r.large.Store(on) }
 
 // Config is what a Runner does for transactions beside keeping them. Commands may be nil, if there are none, and so may
 // each function.

@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -29,9 +30,10 @@ type Tx struct {
 	made     [][]byte       // of the changed keys, the new ones
 	call     algorithm.Call
 	result   engine.Result
-	script   *engine.Op // of a Script with PriorAt, or nil
-	work     int        // see Work
-	draws    uint64     // see Draw
+	reading  large.Value // see Large
+	script   *engine.Op  // of a Script with PriorAt, or nil
+	work     int         // see Work
+	draws    uint64      // see Draw
 	scripts  scriptChanges
 
 	warnings       []engine.Warning // to be sent when the transaction is kept
@@ -43,7 +45,8 @@ type Tx struct {
 type pending struct {
 	keyspace.Update
 	spot
-	new bool
+	new    bool
+	edited large.Value // Large refers to it
 }
 
 // scriptChanges are operations on scripts, to be applied when the transaction ends.
@@ -94,11 +97,18 @@ func (t *Tx) Spend(work int) { t.work += work }
 // Get returns the value of a key, and false if it does not exist or has expired. Its data is valid until the next
 // change of any key, and must not be written to.
 func (t *Tx) Get(key []byte) (v engine.Value, found bool) {
-	found = t.get(t.nameOf(key), &v)
+	name := t.nameOf(key)
+	if found = t.get(name, &v); v.InBlocks {
+		if p := t.find(name); p != nil {
+			flatten(t, &v, p.Large)
+		} else {
+			flattenStored(t, name, &v)
+		}
+	}
 	return v, found
 }
 
-// get is Get of the key of a name. All functions below take names. It sets v instead of returning it: a value is too
+// get is Get of the key of a name, but for the data of a value in blocks, which is its head. All functions below take names. It sets v instead of returning it: a value is too
 // large for registers, and copying what has just been written takes longer than writing it.
 func (t *Tx) get(key []byte, v *engine.Value) (found bool) {
 	if p := t.find(key); p != nil {
@@ -106,7 +116,7 @@ func (t *Tx) get(key []byte, v *engine.Value) (found bool) {
 			return false
 		}
 		t.work += len(p.Data) / keyspace.WorkBytes
-		if v.Kind, v.ExpiresAt, v.Data = p.Kind, p.ExpiresAt, p.Data; !p.Kind.IsData() {
+		if *v = p.Value; !p.Kind.IsData() {
 			*v = t.limiter(p.Limit, p.Data)
 		}
 		return true
@@ -123,6 +133,7 @@ func (t *Tx) get(key []byte, v *engine.Value) (found bool) {
 	}
 	t.work += len(state) / keyspace.WorkBytes
 	v.Kind, v.ExpiresAt, v.Data = engine.KindOf(limit.Algorithm), algorithm.ExpiryOf(state), algorithm.DataOf(state)
+	v.InBlocks = algorithm.FormOf(state) == algorithm.InBlocks
 	return true
 }
 
@@ -172,6 +183,7 @@ var lookOp = engine.Op{Verb: engine.Look}
 func (t *Tx) Edit(key []byte, kind engine.Kind) *engine.Value {
 	key = t.nameOf(key)
 	if p := t.find(key); p != nil {
+		unfold(t, p)
 		if p.Gone {
 			p.Gone, p.Limit, p.Value = false, limits.Limit{Algorithm: kind.Algorithm()}, engine.Value{Kind: kind, Data: p.Data[:0]}
 		}
@@ -179,7 +191,9 @@ func (t *Tx) Edit(key []byte, kind engine.Kind) *engine.Value {
 		return &p.Value
 	}
 	v := engine.Value{Kind: kind}
-	t.get(key, &v)
+	if t.get(key, &v); v.InBlocks {
+		flattenStored(t, key, &v)
+	}
 	p := t.add(key)
 	p.set(&v)
 	return &p.Value
@@ -194,8 +208,8 @@ func (t *Tx) Set(key []byte, v engine.Value) {
 
 // set makes it the key of a value, whose data it copies.
 func (p *pending) set(v *engine.Value) {
-	p.Limit = limits.Limit{Algorithm: v.Kind.Algorithm()}
-	p.Kind, p.ExpiresAt, p.Data = v.Kind, v.ExpiresAt, append(p.Data[:0], v.Data...)
+	p.Limit, p.Large = limits.Limit{Algorithm: v.Kind.Algorithm()}, nil
+	p.Kind, p.InBlocks, p.ExpiresAt, p.Data = v.Kind, v.InBlocks, v.ExpiresAt, append(p.Data[:0], v.Data...)
 }
 
 // Delete drops a key, a limiter's too, and reports whether it existed. Of a limiter with loans the loans stay.
@@ -218,7 +232,8 @@ func (t *Tx) delete(key []byte) (existed bool) {
 			return true
 		}
 	}
-	t.changed(key).Gone = true
+	p := t.changed(key)
+	p.Gone, p.Large = true, nil
 	return true
 }
 
@@ -253,7 +268,7 @@ func (t *Tx) add(key []byte) *pending {
 	}
 	p := t.pending[t.used]
 	t.used++
-	p.Key, p.Gone = append(p.Key[:0], key...), false
+	p.Key, p.Gone, p.Large, p.InBlocks, p.Build = append(p.Key[:0], key...), false, nil, false, false
 	s, _ := t.shards.spotOf(key)
 	p.spot = *s
 	switch {
@@ -291,4 +306,28 @@ func (t *Tx) end() {
 		}
 	}
 	transactions.Put(t)
+}
+
+// elementWork is the work of copying one element of a value in blocks.
+const elementWork = 2
+
+// flatten replaces the head in v by the flat bytes of a value in blocks.
+func flatten(t *Tx, v *engine.Value, of *large.Value) {
+	v.InBlocks, v.Data = false, of.Flatten()
+	t.work += len(v.Data)/keyspace.WorkBytes + elementWork*of.Len()
+}
+
+// flattenStored is flatten of a key whose head is stored.
+func flattenStored(t *Tx, key []byte, v *engine.Value) {
+	s, _ := t.shards.spotOf(key)
+	t.reading.Open(v.Kind, v.Data, &keyspace.LargeValues(s.shard).Heap)
+	flatten(t, v, &t.reading)
+}
+
+// unfold makes a changed key one whose value is flat bytes.
+func unfold(t *Tx, p *pending) {
+	if p.Large != nil {
+		flatten(t, &p.Value, p.Large)
+		p.Large = nil
+	}
 }

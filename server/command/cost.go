@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -76,6 +77,8 @@ const (
 	WriteWork = 2  // writing a string to the reply
 	WordWork  = 6  // what writing it costs in addition if a client called the command, not a script
 
+	BlockWork = 30 // finding or changing a string in a value in blocks
+
 	answerWork = 30 // looking up, removing and writing a string
 )
 
@@ -96,9 +99,14 @@ func (r *Row) WeighData(args [][]byte, held int) int {
 	case r.Cost == ValuePass:
 		times = 40
 	}
-	work := store.OpWork + len(args)*SortWork + times*held/64
+	whole, work := held, store.OpWork+len(args)*SortWork
+	if r.Seeks && held > large.From {
+		held = large.From
+		work += len(args) * 2 * BlockWork
+	}
+	work += times * held / 64
 	if r.Answers != nil {
-		work += min(r.Answers(args, held), MaxBatchWork) * answerWork
+		work += min(r.Answers(args, whole), MaxBatchWork) * answerWork
 	}
 	return min(work, MaxBatchWork)
 }

@@ -56,6 +56,7 @@ type Row struct {
 	Shape    resp.Shape                                                     // the shape of a data command's reply in RESP3
 	ShapeOf  func(args [][]byte) resp.Shape                                 // in place of Shape, if it depends on the arguments
 	ReadsAll bool                                                           // a data command looks at everything that its key holds
+	Seeks    bool                                                           // a data command looks for a few elements of a value in blocks, and at no others
 	Waits    engine.Kind                                                    // a data command waits until a key has a value of this kind
 	Sub      []Row                                                          // containers, such as CLIENT
 	Alias    string                                                         // another name, in lower case, which gets a row of its own

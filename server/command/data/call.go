@@ -117,10 +117,10 @@ func (c *Call) noteLookup(found bool) {
 	}
 }
 
-// Fits reports whether a value of this many bytes can be stored, and writes the error if not.
-func (c *Call) Fits(bytes int) bool {
-	if bytes > engine.MaxValueBytes {
-		c.Fail(errValueTooBig.With(engine.MaxValueBytes, bytes))
+// Fits reports whether a value of a kind and of this many bytes can be stored, and writes the error if not.
+func (c *Call) Fits(kind engine.Kind, bytes int) bool {
+	if most := transaction.MostBytes(c.Tx, kind); bytes > most {
+		c.Fail(errValueTooBig.With(most, bytes))
 		return false
 	}
 	return true
@@ -173,7 +173,7 @@ func (c *Call) Databases() int { return c.executor.Databases }
 // MayReplace reports whether a key may be overwritten: it must not hold a limiter. If it does, MayReplace writes the
 // error.
 func (c *Call) MayReplace(key []byte) bool {
-	if v, found := c.Tx.Get(key); found && !v.Kind.IsData() {
+	if v, found := c.Look(key); found && !v.Kind.IsData() {
 		c.Fail(command.ErrDataType)
 		return false
 	}

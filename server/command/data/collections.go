@@ -38,7 +38,7 @@ func (c *Call) ChangeKey(key []byte, v engine.Value, kind engine.Kind, most, wor
 	c.Tx.Spend(work)
 	if len(v.Data)+most > engine.MaxValueBytes {
 		data := change(bytes.Clone(v.Data))
-		if !c.Fits(len(data)) {
+		if !c.Fits(kind, len(data)) {
 			return false
 		}
 		c.Tx.Set(key, engine.Value{Kind: kind, ExpiresAt: v.ExpiresAt, Data: data})

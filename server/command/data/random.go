@@ -73,6 +73,19 @@ func (r *choice) Distinct(count, size int, chosen func(i int)) {
 	}
 }
 
+// Few is Distinct for a count that is small beside the size: its time does not depend on the size.
+func (r *choice) Few(count, size int, chosen func(i int)) {
+	seen := map[int]struct{}{}
+	for i := size - count; i < size; i++ { // Floyd's algorithm
+		n := r.below(i + 1)
+		if _, again := seen[n]; again {
+			n = i
+		}
+		seen[n] = struct{}{}
+		chosen(n)
+	}
+}
+
 // writeChosen replies with count random elements of size, each as a number of words. With a negative count, elements
 // may repeat.
 func writeChosen(c *Call, count int64, size, words int, write func(i int)) {

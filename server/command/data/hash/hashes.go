@@ -11,7 +11,7 @@ import (
 var hashRows = []command.Row{{
 	Name: "hset", Syntax: "key field value [field value ...]", Group: "hash", Summary: "Set fields of a hash.",
 	Example: "bucket tokens 5",
-	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) {
+	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) {
 		if added, ok := setFields(c); ok {
 			c.Writer.Int(int64(added))
 		}
@@ -19,7 +19,7 @@ var hashRows = []command.Row{{
 }, {
 	Name: "hmset", Syntax: "key field value [field value ...]", Group: "hash", Summary: "Set fields of a hash.",
 	Example: "bucket tokens 5",
-	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) {
+	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) {
 		if _, ok := setFields(c); ok {
 			c.Writer.Status("OK")
 		}
@@ -27,51 +27,51 @@ var hashRows = []command.Row{{
 }, {
 	Name: "hsetnx", Syntax: "key field value", Group: "hash", Summary: "Set a field of a hash if it does not exist.",
 	Example: "bucket tokens 5",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, Data: data.Code(setFieldIfAbsent),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(setFieldIfAbsent),
 }, {
 	Name: "hget", Syntax: "key field", Group: "hash", Summary: "The value of a field of a hash.",
 	Example: "bucket tokens",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.HashKind, getField)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.HashKind, getField, getFieldLarge)),
 }, {
 	Name: "hmget", Syntax: "key field ...", Group: "hash", Summary: "The values of several fields of a hash.",
 	Example: "bucket tokens time",
-	Cost:    command.ValuePass, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.HashKind, getFields)),
+	Cost:    command.ValuePass, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.HashKind, getFields, getFieldsLarge)),
 }, {
-	Name: "hgetall", Syntax: "key", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came.",
+	Name: "hgetall", Syntax: "key", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came while the hash is small.",
 	Example: "bucket",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Shape: resp.Map, Data: data.Code(data.Reads(engine.HashKind, getHash)),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Shape: resp.Map, Data: data.Code(data.ReadsLarge(engine.HashKind, getHash, getLarge(true, true))),
 }, {
-	Name: "hkeys", Syntax: "key", Group: "hash", Summary: "All fields of a hash, in the order in which they came.",
+	Name: "hkeys", Syntax: "key", Group: "hash", Summary: "All fields of a hash, in the order in which they came while the hash is small.",
 	Example: "bucket",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Data: data.Code(data.Reads(engine.HashKind, getFieldNames)),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Data: data.Code(data.ReadsLarge(engine.HashKind, getFieldNames, getLarge(true, false))),
 }, {
-	Name: "hvals", Syntax: "key", Group: "hash", Summary: "All values of a hash, in the order in which the fields came.",
+	Name: "hvals", Syntax: "key", Group: "hash", Summary: "All values of a hash, in the order in which the fields came while the hash is small.",
 	Example: "bucket",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Data: data.Code(data.Reads(engine.HashKind, getFieldValues)),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Data: data.Code(data.ReadsLarge(engine.HashKind, getFieldValues, getLarge(false, true))),
 }, {
 	Name: "hlen", Syntax: "key", Group: "hash", Summary: "The number of fields of a hash.",
 	Example: "bucket",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.HashKind, countFields)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.HashKind, countFields, data.CountLarge)),
 }, {
 	Name: "hexists", Syntax: "key field", Group: "hash", Summary: "Whether a hash has a field.",
 	Example: "bucket tokens",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.HashKind, hasField)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.HashKind, hasField, data.HasLarge)),
 }, {
 	Name: "hstrlen", Syntax: "key field", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
 	Example: "bucket tokens",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.HashKind, getFieldLength)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.HashKind, getFieldLength, getFieldLengthLarge)),
 }, {
 	Name: "hincrby", Syntax: "key field increment", Group: "hash", Summary: "Add to a number in a field of a hash.",
 	Example: "bucket tokens -1",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.UsedKey, Data: data.Code(incrementField),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.UsedKey, Data: data.Code(incrementField),
 }, {
 	Name: "hincrbyfloat", Syntax: "key field increment", Group: "hash", Summary: "Add to a number in a field of a hash that may have a fraction.",
 	Example: "bucket tokens -0.5",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.UsedKey, Data: data.Code(incrementFieldByFloat),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.UsedKey, Data: data.Code(incrementFieldByFloat),
 }, {
 	Name: "hdel", Syntax: "key field ...", Group: "hash", Summary: "Remove fields of a hash.",
 	Example: "bucket tokens",
-	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(deleteFields),
+	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(deleteFields),
 }}
 
 func setFields(c *data.Call) (added int, ok bool) {
@@ -80,11 +80,7 @@ func setFields(c *data.Call) (added int, ok bool) {
 		c.Fail(command.ErrArity.With(c.Name()))
 		return 0, false
 	}
-	v, _, ok := c.Get(c.Args[1], engine.HashKind)
-	if !ok {
-		return 0, false
-	}
-	return setPairs(c, v, pairs)
+	return setPairs(c, pairs)
 }
 
 // workOnHash is the work of finding or changing a number of fields in a hash.
@@ -95,9 +91,16 @@ func workOnHash(h datatype.Hash, fields int) int {
 	return (h.Len() + fields) * command.IndexWork
 }
 
-// setPairs sets fields of the command's hash, whose present value is v, and returns the number of new fields. pairs
-// alternates fields and values.
-func setPairs(c *data.Call, v engine.Value, pairs [][]byte) (added int, ok bool) {
+// setPairs sets fields of the command's hash, and returns the number of new fields. pairs alternates fields and values.
+func setPairs(c *data.Call, pairs [][]byte) (added int, ok bool) {
+	added, ok, done := setLarge(c, pairs)
+	if done {
+		return added, ok
+	}
+	v, _, ok := c.Get(c.Args[1], engine.HashKind)
+	if !ok {
+		return 0, false
+	}
 	ok = c.Change(v, engine.HashKind, datatype.Size(pairs), 2*workOnHash(v.Data, len(pairs)/2), func(data []byte) []byte {
 		h, n := datatype.Hash(data).Set(pairs)
 		added = n
@@ -107,10 +110,10 @@ func setPairs(c *data.Call, v engine.Value, pairs [][]byte) (added int, ok bool)
 }
 
 func setFieldIfAbsent(c *data.Call) {
-	v, _, ok := c.Get(c.Args[1], engine.HashKind)
+	_, found, ok := readField(c)
 	switch {
 	case !ok:
-	case datatype.Hash(v.Data).Find(c.Args[2]) >= 0:
+	case found:
 		c.Writer.Int(0)
 	default:
 		if _, ok := setFields(c); ok {
@@ -177,13 +180,13 @@ func incrementField(c *data.Call) {
 	if !ok {
 		return
 	}
-	v, _, ok := c.Get(c.Args[1], engine.HashKind)
+	value, found, ok := readField(c)
 	if !ok {
 		return
 	}
-	n, h := int64(0), datatype.Hash(v.Data)
-	if at := h.Find(c.Args[2]); at >= 0 {
-		if n, ok = command.ParseRedisInt(h.Value(at)); !ok {
+	n := int64(0)
+	if found {
+		if n, ok = command.ParseRedisInt(value); !ok {
 			c.Fail(errHashNotInteger)
 			return
 		}
@@ -194,7 +197,7 @@ func incrementField(c *data.Call) {
 		return
 	}
 	pair := [][]byte{c.Args[2], c.FormatInt(sum)}
-	if _, ok := setPairs(c, v, pair); ok {
+	if _, ok := setPairs(c, pair); ok {
 		c.Writer.Int(sum)
 	}
 }
@@ -209,12 +212,11 @@ func incrementFieldByFloat(c *data.Call) {
 		c.Fail(errInfinite)
 		return
 	}
-	v, _, ok := c.Get(c.Args[1], engine.HashKind)
+	value, found, ok := readField(c)
 	if !ok {
 		return
 	}
-	h := datatype.Hash(v.Data)
-	if at := h.Find(c.Args[2]); at >= 0 && !data.ParseLongDouble(h.Value(at), sum) {
+	if found && !data.ParseLongDouble(value, sum) {
 		c.Fail(errHashNotFloat)
 		return
 	}
@@ -223,12 +225,15 @@ func incrementFieldByFloat(c *data.Call) {
 		return
 	}
 	text := data.AppendLongDouble(nil, sum)
-	if _, ok := setPairs(c, v, [][]byte{c.Args[2], text}); ok {
+	if _, ok := setPairs(c, [][]byte{c.Args[2], text}); ok {
 		c.Writer.Bulk(text)
 	}
 }
 
 func deleteFields(c *data.Call) {
+	if deleteLarge(c) {
+		return
+	}
 	v, _, ok := c.Get(c.Args[1], engine.HashKind)
 	if !ok {
 		return

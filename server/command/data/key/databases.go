@@ -76,7 +76,7 @@ func move(c *data.Call) {
 		return
 	}
 	c.Tx.Select(to)
-	_, exists := c.Tx.Get(key)
+	_, exists := c.Look(key)
 	if !exists {
 		c.Tx.Set(key, v)
 	}

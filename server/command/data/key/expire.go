@@ -1,6 +1,7 @@
 package key
 
 import (
+	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -55,7 +56,7 @@ func expire(c *data.Call, unit data.ExpiryUnit) {
 	if !c.MayReplace(c.Args[1]) {
 		return
 	}
-	v, found := c.Tx.Get(c.Args[1])
+	v, found := c.Look(c.Args[1])
 	if !found || !o.allow(v.ExpiresAt, ms) {
 		c.Writer.Int(0)
 		return
@@ -63,7 +64,7 @@ func expire(c *data.Call, unit data.ExpiryUnit) {
 	if ms <= c.Tx.Now()/1e6 {
 		c.Tx.Delete(c.Args[1])
 	} else {
-		c.Tx.Edit(c.Args[1], v.Kind).ExpiresAt = data.ExpiryNanos(ms)
+		transaction.Expire(c.Tx, c.Args[1], v.Kind, data.ExpiryNanos(ms))
 	}
 	c.Writer.Int(1)
 }
@@ -119,7 +120,7 @@ func timeToLive(c *data.Call, unit int64) {
 // writeExpiry replies with what shown returns for the key's expiry in nanoseconds, or that there is no key or no
 // expiry.
 func writeExpiry(c *data.Call, shown func(at int64) int64) {
-	v, found := c.Tx.Get(c.Args[1])
+	v, found := c.Look(c.Args[1])
 	switch {
 	case !found:
 		c.Writer.Int(noSuchKey)
@@ -134,10 +135,10 @@ func persist(c *data.Call) {
 	if !c.MayReplace(c.Args[1]) {
 		return
 	}
-	v, found := c.Tx.Get(c.Args[1])
+	v, found := c.Look(c.Args[1])
 	expires := found && v.ExpiresAt != 0
 	if expires {
-		c.Tx.Edit(c.Args[1], v.Kind).ExpiresAt = 0
+		transaction.Expire(c.Tx, c.Args[1], v.Kind, 0)
 	}
 	c.Writer.Bool(expires)
 }

@@ -21,7 +21,7 @@ func deleteKeys(c *data.Call) {
 func existKeys(c *data.Call) {
 	n := int64(0)
 	for _, key := range c.Args[1:] {
-		if _, found := c.Tx.Get(key); found {
+		if _, found := c.Look(key); found {
 			n++
 		}
 	}
@@ -29,7 +29,7 @@ func existKeys(c *data.Call) {
 }
 
 func typeOfKey(c *data.Call) {
-	v, found := c.Tx.Get(c.Args[1])
+	v, found := c.Look(c.Args[1])
 	if !found {
 		v.Kind = engine.NoKind
 	}

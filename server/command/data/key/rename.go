@@ -37,7 +37,7 @@ func renameIfAbsent(c *data.Call) {
 	if !ok {
 		return
 	}
-	_, taken := c.Tx.Get(c.Args[2])
+	_, taken := c.Look(c.Args[2])
 	if !taken {
 		moveKey(c, v)
 	}
@@ -94,7 +94,7 @@ func copyKey(c *data.Call) {
 		return
 	}
 	c.Tx.Select(target)
-	switch _, taken := c.Tx.Get(to); {
+	switch _, taken := c.Look(to); {
 	case taken && !replace:
 		c.Writer.Int(0)
 	case c.MayReplace(to):

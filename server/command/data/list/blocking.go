@@ -39,6 +39,13 @@ func parseBlockingMove(r *command.Request) error {
 
 func popFirst(c *data.Call, end listEnd) {
 	for _, key := range c.Args[1 : len(c.Args)-1] {
+		if l := c.Large(key, engine.ListKind); l != nil {
+			c.Writer.Array(2)
+			c.Writer.Bulk(key)
+			c.Writer.Bulk(l.At(end.firstOf(l, 1)).Key)
+			dropLarge(c, key, end, 1)
+			return
+		}
 		v, found, ok := c.Get(key, engine.ListKind)
 		if !ok {
 			return

@@ -13,7 +13,7 @@ var elementRows = []command.Row{{
 	Name: "lindex", Syntax: "key index", Group: "list",
 	Summary: "An element of a list: 0 is the head, -1 the tail.",
 	Example: "log -1",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly, Keys: command.ReadKey, Data: data.Code(elementAt),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly, Seeks: true, Keys: command.ReadKey, Data: data.Code(elementAt),
 }, {
 	Name: "lrange", Syntax: "key start stop", Group: "list",
 	Summary: "Elements of a list from one index to another, both included: 0 is the head, -1 the tail.",
@@ -27,7 +27,7 @@ var elementRows = []command.Row{{
 }, {
 	Name: "lset", Syntax: "key index element", Group: "list", Summary: "Replace an element of a list.",
 	Example: "log 0 1",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Keys: command.ChangedKey, Data: data.Code(setElement),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Seeks: true, Keys: command.ChangedKey, Data: data.Code(setElement),
 }, {
 	Name: "linsert", Syntax: "key where pivot element", Group: "list",
 	Summary: "Insert an element BEFORE or AFTER the first one that equals the pivot.",
@@ -47,14 +47,22 @@ var elementRows = []command.Row{{
 
 // listPlace turns an index, which may count from the end, into a place. ok is false if it is out of range.
 func listPlace(l datatype.List, index int64) (place int, ok bool) {
-	n := int64(l.Len())
+	return placeIn(l.Len(), index)
+}
+
+// placeIn is listPlace in a list of n elements.
+func placeIn(n int, index int64) (place int, ok bool) {
 	if index < 0 {
-		index += n
+		index += int64(n)
 	}
-	return int(index), index >= 0 && index < n
+	return int(index), index >= 0 && index < int64(n)
 }
 
 func elementAt(c *data.Call) {
+	if l := c.Large(c.Args[1], engine.ListKind); l != nil {
+		elementAtLarge(c, l)
+		return
+	}
 	v, found, ok := c.Get(c.Args[1], engine.ListKind)
 	if !ok {
 		return
@@ -75,6 +83,10 @@ func elementAt(c *data.Call) {
 }
 
 func setElement(c *data.Call) {
+	if l := c.Large(c.Args[1], engine.ListKind); l != nil {
+		setLarge(c, l)
+		return
+	}
 	v, found, ok := c.Get(c.Args[1], engine.ListKind)
 	if !ok {
 		return
@@ -249,12 +261,22 @@ func readRange(c *data.Call) (v engine.Value, from, to int, ok bool) {
 }
 
 func elementsBetween(c *data.Call) {
+	if l := c.Large(c.Args[1], engine.ListKind); l != nil {
+		if from, to, ok := rangeOf(c, l); ok {
+			data.WriteElements(c, l, from, to, true, false)
+		}
+		return
+	}
 	if v, from, to, ok := readRange(c); ok {
 		data.WriteParts(c, from, to, datatype.List(v.Data).At)
 	}
 }
 
 func trimList(c *data.Call) {
+	if l := c.Large(c.Args[1], engine.ListKind); l != nil {
+		trimLarge(c, l)
+		return
+	}
 	v, from, to, ok := readRange(c)
 	if !ok {
 		return

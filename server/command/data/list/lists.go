@@ -12,27 +12,27 @@ import (
 var listRows = []command.Row{{
 	Name: "lpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the head of a list, one after the other.",
 	Example: "log 1 2",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { push(c, head) }),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { push(c, head) }),
 }, {
 	Name: "rpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the tail of a list, one after the other.",
 	Example: "log 1 2",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { push(c, tail) }),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { push(c, tail) }),
 }, {
 	Name: "lpushx", Syntax: "key element ...", Group: "list", Summary: "Add elements at the head of a list that exists.",
 	Example: "log 1 2",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { pushIfThere(c, head) }),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { pushIfThere(c, head) }),
 }, {
 	Name: "rpushx", Syntax: "key element ...", Group: "list", Summary: "Add elements at the tail of a list that exists.",
 	Example: "log 1 2",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { pushIfThere(c, tail) }),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { pushIfThere(c, tail) }),
 }, {
 	Name: "lpop", Syntax: "key [count]", Group: "list", Summary: "Remove elements at the head of a list.",
 	Example: "log",
-	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Keys: command.UsedKey, Answers: data.CountedElements, Data: data.Code(func(c *data.Call) { pop(c, head) }),
+	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.UsedKey, Answers: data.CountedElements, Data: data.Code(func(c *data.Call) { pop(c, head) }),
 }, {
 	Name: "rpop", Syntax: "key [count]", Group: "list", Summary: "Remove elements at the tail of a list.",
 	Example: "log",
-	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Keys: command.UsedKey, Answers: data.CountedElements, Data: data.Code(func(c *data.Call) { pop(c, tail) }),
+	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.UsedKey, Answers: data.CountedElements, Data: data.Code(func(c *data.Call) { pop(c, tail) }),
 }, {
 	Name: "lmove", Syntax: "key destination from to", Group: "list",
 	Summary: "Move an element from one end of a list to an end of the same or another list. LEFT is the head, RIGHT the tail.",
@@ -46,7 +46,7 @@ var listRows = []command.Row{{
 }, {
 	Name: "llen", Syntax: "key", Group: "list", Summary: "The length of a list.",
 	Example: "log",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.ListKind, listLength)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.ListKind, listLength, data.CountLarge)),
 }}
 
 // listEnd is an end of a list.
@@ -74,8 +74,14 @@ func (e listEnd) first(l datatype.List, n int) int {
 }
 
 func push(c *data.Call, end listEnd) {
-	v, _, ok := c.Get(c.Args[1], engine.ListKind)
 	elements := c.Args[2:]
+	if l, ok := pushLarge(c, c.Args[1], end, elements); l != nil {
+		c.Writer.Int(int64(l.Len()))
+		return
+	} else if !ok {
+		return
+	}
+	v, _, ok := c.Get(c.Args[1], engine.ListKind)
 	length := datatype.List(v.Data).Len() + len(elements)
 	if ok && pushTo(c, c.Args[1], v, end, elements) {
 		c.Writer.Int(int64(length))
@@ -83,7 +89,9 @@ func push(c *data.Call, end listEnd) {
 }
 
 func pushIfThere(c *data.Call, end listEnd) {
-	if _, found, ok := c.Get(c.Args[1], engine.ListKind); ok && !found {
+	if c.Large(c.Args[1], engine.ListKind) != nil {
+		push(c, end)
+	} else if _, found, ok := c.Get(c.Args[1], engine.ListKind); ok && !found {
 		c.Writer.Int(0)
 	} else if ok {
 		push(c, end)
@@ -100,6 +108,13 @@ func pushTo(c *data.Call, key []byte, v engine.Value, end listEnd, elements [][]
 func pop(c *data.Call, end listEnd) {
 	count, counts, ok := popCount(c)
 	if !ok {
+		return
+	}
+	if l := c.Large(c.Args[1], engine.ListKind); l != nil {
+		if !counts {
+			count = -1
+		}
+		popLarge(c, l, end, count)
 		return
 	}
 	v, found, ok := c.Get(c.Args[1], engine.ListKind)
@@ -175,6 +190,9 @@ func endOf(word []byte) (end listEnd, ok bool) {
 // moveElement moves an element from the first key's list to the second key's list. It adds the element before it
 // removes it, so that nothing changes if the element does not fit.
 func moveElement(c *data.Call, from, to listEnd) {
+	if moveLarge(c, from, to) {
+		return
+	}
 	source, destination := c.Args[1], c.Args[2]
 	v, found, ok := c.Get(source, engine.ListKind)
 	if !ok {
@@ -184,17 +202,13 @@ func moveElement(c *data.Call, from, to listEnd) {
 		c.Writer.Null()
 		return
 	}
-	target, _, ok := c.Get(destination, engine.ListKind)
-	if !ok {
-		return
-	}
 	at := from.first(v.Data, 1)
 	element := [][]byte{bytes.Clone(datatype.List(v.Data).At(at))}
 	if bytes.Equal(source, destination) {
 		ok = c.Change(v, engine.ListKind, datatype.Size(element), 2*command.CopyWork(v.Data), func(data []byte) []byte {
 			return to.push(datatype.List(data).Splice(at, at+1, nil), element)
 		})
-	} else if ok = pushTo(c, destination, target, to, element); ok {
+	} else if ok = pushAt(c, destination, to, element); ok {
 		dropElements(c, source, v, from, 1)
 	}
 	if ok {

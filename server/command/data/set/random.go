@@ -43,6 +43,10 @@ func popRandomMembers(c *data.Call) {
 			return
 		}
 	}
+	if s := c.Large(c.Args[1], engine.SetKind); s != nil && count <= mostPopped {
+		popLarge(c, s, count, counts)
+		return
+	}
 	v, found, ok := c.Get(c.Args[1], engine.SetKind)
 	if !ok {
 		return

@@ -13,11 +13,11 @@ import (
 var setRows = []command.Row{{
 	Name: "sadd", Syntax: "key member ...", Group: "set", Summary: "Add members to a set.",
 	Example: "seen a b",
-	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, Data: data.Code(addToSet),
+	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(addToSet),
 }, {
 	Name: "srem", Syntax: "key member ...", Group: "set", Summary: "Remove members from a set.",
 	Example: "seen a b",
-	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(removeFromSet),
+	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(removeFromSet),
 }, {
 	Name: "smove", Syntax: "key destination member", Group: "set", Summary: "Move a member from a set to another.",
 	Example: "seen other a",
@@ -25,23 +25,26 @@ var setRows = []command.Row{{
 }, {
 	Name: "scard", Syntax: "key", Group: "set", Summary: "The number of members of a set.",
 	Example: "seen",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.SetKind, sizeOfSet)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.SetKind, sizeOfSet, data.CountLarge)),
 }, {
 	Name: "sismember", Syntax: "key member", Group: "set", Summary: "Whether a set has a member.",
 	Example: "seen a",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.SetKind, isInSet)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.SetKind, isInSet, data.HasLarge)),
 }, {
 	Name: "smismember", Syntax: "key member ...", Group: "set", Summary: "Whether a set has each of several members.",
 	Example: "seen a b",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.SetKind, areInSet)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.SetKind, areInSet, areInLarge)),
 }, {
 	Name: "smembers", Syntax: "key", Group: "set",
 	Summary: "All members of a set, ordered by their bytes, unlike in Redis.",
 	Example: "seen",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Shape: resp.Set, Data: data.Code(data.Reads(engine.SetKind, getSet)),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Shape: resp.Set, Data: data.Code(data.ReadsLarge(engine.SetKind, getSet, getLarge)),
 }}
 
 func addToSet(c *data.Call) {
+	if addLarge(c) {
+		return
+	}
 	v, found, ok := c.Get(c.Args[1], engine.SetKind)
 	if !ok {
 		return
@@ -61,6 +64,10 @@ func addToSet(c *data.Call) {
 }
 
 func removeFromSet(c *data.Call) {
+	if c.Large(c.Args[1], engine.SetKind) != nil {
+		c.Writer.Int(int64(removeLarge(c, engine.SetKind, c.Args[2:])))
+		return
+	}
 	v, _, ok := c.Get(c.Args[1], engine.SetKind)
 	if !ok {
 		return

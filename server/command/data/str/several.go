@@ -34,7 +34,7 @@ var readAndChangeRows = []command.Row{{
 
 func getAndSet(c *data.Call) {
 	v, found, ok := c.Get(c.Args[1], engine.StringKind)
-	if ok && c.Fits(len(c.Args[2])) {
+	if ok && c.Fits(engine.StringKind, len(c.Args[2])) {
 		c.BulkOrNull(v.Data, found)
 		putString(c, c.Args[1], c.Args[2], 0)
 	}
@@ -110,7 +110,7 @@ func newStrings(c *data.Call) (keys, values [][]byte, ok bool) {
 	}
 	keys, values = pairsOf(c)
 	for i := range keys {
-		if !c.MayReplace(keys[i]) || !c.Fits(len(values[i])) {
+		if !c.MayReplace(keys[i]) || !c.Fits(engine.StringKind, len(values[i])) {
 			return nil, nil, false
 		}
 	}
@@ -137,7 +137,7 @@ func setStringsIfAbsent(c *data.Call) {
 		return
 	}
 	for _, key := range keys {
-		if _, taken := c.Tx.Get(key); taken {
+		if _, taken := c.Look(key); taken {
 			c.Writer.Int(0)
 			return
 		}

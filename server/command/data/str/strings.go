@@ -92,7 +92,7 @@ func setString(c *data.Call) {
 		return
 	}
 	blocked := o.ifAbsent && found || o.ifPresent && !found
-	if !blocked && !c.Fits(len(value)) {
+	if !blocked && !c.Fits(engine.StringKind, len(value)) {
 		return
 	}
 	switch {
@@ -153,7 +153,7 @@ func readSetOptions(c *data.Call) (o setOptions, ok bool) {
 
 func setWithTTL(c *data.Call, unit data.ExpiryUnit) {
 	expiresAt, ok := c.Expiry(c.Args[2], unit)
-	if !ok || !c.MayReplace(c.Args[1]) || !c.Fits(len(c.Args[3])) {
+	if !ok || !c.MayReplace(c.Args[1]) || !c.Fits(engine.StringKind, len(c.Args[3])) {
 		return
 	}
 	putString(c, c.Args[1], c.Args[3], expiresAt)
@@ -161,10 +161,10 @@ func setWithTTL(c *data.Call, unit data.ExpiryUnit) {
 }
 
 func setIfAbsent(c *data.Call) {
-	if !c.MayReplace(c.Args[1]) || !c.Fits(len(c.Args[2])) {
+	if !c.MayReplace(c.Args[1]) || !c.Fits(engine.StringKind, len(c.Args[2])) {
 		return
 	}
-	_, found := c.Tx.Get(c.Args[1])
+	_, found := c.Look(c.Args[1])
 	if !found {
 		putString(c, c.Args[1], c.Args[2], 0)
 	}

@@ -38,7 +38,7 @@ func stringLength(c *data.Call) {
 
 func appendString(c *data.Call) {
 	v, _, ok := c.Get(c.Args[1], engine.StringKind)
-	if !ok || !c.Fits(len(v.Data)+len(c.Args[2])) {
+	if !ok || !c.Fits(engine.StringKind, len(v.Data)+len(c.Args[2])) {
 		return
 	}
 	edited := c.Tx.Edit(c.Args[1], engine.StringKind)
@@ -92,7 +92,7 @@ func overwriteBytes(c *data.Call) {
 		c.Writer.Int(int64(len(v.Data)))
 		return
 	}
-	if !c.Fits(int(min(offset, maxOffset)) + len(value)) {
+	if !c.Fits(engine.StringKind, int(min(offset, maxOffset))+len(value)) {
 		return
 	}
 	edited := c.Tx.Edit(c.Args[1], engine.StringKind)

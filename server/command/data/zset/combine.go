@@ -100,7 +100,7 @@ func mayCombineInputs(c *data.Call, inputs []combineInput) bool {
 		members += inputs[i].len()
 	}
 	c.Tx.Spend(members * (command.IndexWork + command.SortWork))
-	return c.Fits(size) && c.MayCombine(members)
+	return c.Fits(engine.SortedSetKind, size) && c.MayCombine(members)
 }
 
 func uniteScored(inputs []combineInput, aggregate func(a, b float64) float64) datatype.SortedSet {

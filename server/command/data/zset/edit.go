@@ -3,6 +3,7 @@ package zset
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -15,6 +16,7 @@ type memberEdit struct {
 	edited  *engine.Value // nil before the first change
 	table   *datatype.Scores
 	changed bool
+	large   *large.Value // instead of set and table, of a set in blocks
 }
 
 // foundMember is the result of find.
@@ -32,6 +34,12 @@ const manyChanges = 32
 // editMembers begins changes of the command's key. The members are every step-th of the words; the changes add at most
 // this many bytes.
 func editMembers(c *data.Call, words [][]byte, step, bytes int) (e memberEdit, ok bool) {
+	if largeSet(c) != nil {
+		e.c = c
+		e.large, ok = c.EditLarge(c.Args[1], engine.SortedSetKind, bytes)
+		c.SpendOn(2*((len(words)+step-1)/step), 0)
+		return e, ok
+	}
 	v, found, ok := c.Get(c.Args[1], engine.SortedSetKind)
 	if !ok {
 		return e, false
@@ -50,6 +58,10 @@ func editMembers(c *data.Call, words [][]byte, step, bytes int) (e memberEdit, o
 
 func (e *memberEdit) find(name []byte) (m foundMember) {
 	m.name = name
+	if e.large != nil {
+		m.score, m.exists = e.large.Score(name)
+		return m
+	}
 	if e.table != nil {
 		m.score, m.exists = e.table.Score(name)
 		return m
@@ -65,6 +77,10 @@ func (e *memberEdit) find(name []byte) (m foundMember) {
 func (e *memberEdit) put(m foundMember, score float64) {
 	e.changed = true
 	score += 0 // turns -0 into 0, as Redis does in small sets
+	if e.large != nil {
+		e.large.SetScore(m.name, score)
+		return
+	}
 	if e.table != nil {
 		e.table.Put(m.name, score)
 		return
@@ -80,6 +96,10 @@ func (e *memberEdit) put(m foundMember, score float64) {
 // remove removes a member that exists.
 func (e *memberEdit) remove(m foundMember) {
 	e.changed = true
+	if e.large != nil {
+		e.large.Delete(m.name)
+		return
+	}
 	if e.table != nil {
 		e.table.Remove(m.name)
 		return
@@ -100,11 +120,15 @@ func (e *memberEdit) edit() {
 // keep ends the changes. If the set has become too large, it writes the error and changes nothing.
 func (e *memberEdit) keep() (ok bool) {
 	key := e.c.Args[1]
+	if e.large != nil {
+		e.c.DropEmpty(key, e.large)
+		return true
+	}
 	if e.table != nil {
 		if !e.changed {
 			return true
 		}
-		if !e.c.Fits(e.table.Bytes()) {
+		if !e.c.Fits(engine.SortedSetKind, e.table.Bytes()) {
 			return false
 		}
 		e.before.Data = e.table.Pack()

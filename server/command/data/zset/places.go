@@ -10,16 +10,16 @@ import (
 
 var placeRows = []command.Row{{
 	Name: "zrank", Syntax: "key member", Group: "sorted-set", Summary: "The place of a member, the lowest score first.",
-	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey,
-	Data: data.Code(data.Reads(engine.SortedSetKind, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, false) })),
+	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey,
+	Data: data.Code(data.ReadsLarge(engine.SortedSetKind, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, false) }, placeInLarge(false))),
 }, {
 	Name: "zrevrank", Syntax: "key member", Group: "sorted-set", Summary: "The place of a member, the highest score first.",
-	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey,
-	Data: data.Code(data.Reads(engine.SortedSetKind, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, true) })),
+	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey,
+	Data: data.Code(data.ReadsLarge(engine.SortedSetKind, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, true) }, placeInLarge(true))),
 }, {
 	Name: "zmscore", Syntax: "key member ...", Group: "sorted-set", Summary: "The scores of several members.",
-	Example: "hits request other", Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Shape: resp.Doubles,
-	Data: data.Code(data.Reads(engine.SortedSetKind, scoresOfMembers)),
+	Example: "hits request other", Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Shape: resp.Doubles,
+	Data: data.Code(data.ReadsLarge(engine.SortedSetKind, scoresOfMembers, scoresInLarge)),
 }, {
 	Name: "zrevrangebyscore", Syntax: "key max min [WITHSCORES] [LIMIT offset count]", Group: "sorted-set",
 	Summary: "The members in a range of scores, the highest score first.",

@@ -9,11 +9,11 @@ import (
 
 var popRows = []command.Row{{
 	Name: "zpopmin", Syntax: "key [count]", Group: "sorted-set", Summary: "Remove the members with the lowest scores.",
-	Example: "hits", Cost: command.ValuePass, Flags: command.Write | command.Fast, Keys: command.UsedKey, ShapeOf: shapeOfPop, Answers: data.CountedElements,
+	Example: "hits", Cost: command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.UsedKey, ShapeOf: shapeOfPop, Answers: data.CountedElements,
 	Data: data.Code(func(c *data.Call) { popMembers(c, lowest) }),
 }, {
 	Name: "zpopmax", Syntax: "key [count]", Group: "sorted-set", Summary: "Remove the members with the highest scores.",
-	Example: "hits", Cost: command.ValuePass, Flags: command.Write | command.Fast, Keys: command.UsedKey, ShapeOf: shapeOfPop, Answers: data.CountedElements,
+	Example: "hits", Cost: command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.UsedKey, ShapeOf: shapeOfPop, Answers: data.CountedElements,
 	Data: data.Code(func(c *data.Call) { popMembers(c, highest) }),
 }}
 
@@ -44,6 +44,16 @@ func popMembers(c *data.Call, end setEnd) {
 		}
 	default:
 		c.Fail(command.ErrSyntax)
+		return
+	}
+	if s := largeSet(c); s != nil {
+		n := int(min(count, int64(s.Len())))
+		from := 0
+		if end == highest {
+			from = s.Len() - n
+		}
+		writeLarge(c, s, from, from+n, end == highest, true)
+		dropPlaces(c, c.Args[1], from, from+n)
 		return
 	}
 	if s, ok := readSortedSet(c, c.Args[1]); ok {

@@ -84,6 +84,14 @@ func listMembers(c *data.Call, o rangeOptions, choose bool) {
 	if !ok {
 		return
 	}
+	if s := largeSet(c); s != nil && o.by != byMember {
+		from, to := data.Places(start, stop, s.Len())
+		if o.by == byScore {
+			from, to = within.(scoreRange).placesIn(s)
+		}
+		listLarge(c, s, from, to, o)
+		return
+	}
 	s, ok := readSortedSet(c, c.Args[1])
 	if !ok {
 		return

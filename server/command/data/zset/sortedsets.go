@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -14,26 +15,26 @@ import (
 var sortedSetRows = []command.Row{{
 	Name: "zadd", Syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]", Group: "sorted-set",
 	Summary: "Add members to a sorted set, or change their scores.",
-	Example: "hits 1 request", Cost: command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, AlsoReads: increments, Shape: resp.Double,
+	Example: "hits 1 request", Cost: command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, AlsoReads: increments, Shape: resp.Double,
 	Data: data.Code(func(c *data.Call) { addMembers(c, false) }),
 }, {
 	Name: "zincrby", Syntax: "key increment member", Group: "sorted-set",
 	Summary: "Add to the score of a member.",
-	Example: "hits 1 request", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.UsedKey, Shape: resp.Double,
+	Example: "hits 1 request", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.UsedKey, Shape: resp.Double,
 	Data: data.Code(func(c *data.Call) { addMembers(c, true) }),
 }, {
 	Name: "zrem", Syntax: "key member ...", Group: "sorted-set", Summary: "Remove members.",
-	Example: "hits request", Cost: command.ValuePass, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(removeMembers),
+	Example: "hits request", Cost: command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(removeMembers),
 }, {
 	Name: "zcard", Syntax: "key", Group: "sorted-set", Summary: "The number of members of a sorted set.",
-	Example: "hits", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.SortedSetKind, countAllMembers)),
+	Example: "hits", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.SortedSetKind, countAllMembers, data.CountLarge)),
 }, {
 	Name: "zcount", Syntax: "key min max", Group: "sorted-set",
 	Summary: "The number of members whose scores are in a range.",
-	Example: "hits (1 +inf", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(countMembers),
+	Example: "hits (1 +inf", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(countMembers),
 }, {
 	Name: "zscore", Syntax: "key member", Group: "sorted-set", Summary: "The score of a member.",
-	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Shape: resp.Double, Data: data.Code(data.Reads(engine.SortedSetKind, scoreOfMember)),
+	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Shape: resp.Double, Data: data.Code(data.ReadsLarge(engine.SortedSetKind, scoreOfMember, func(c *data.Call, s *large.Value) { scoreInLarge(c, s, c.Args[2]) })),
 }, {
 	Name: "zrange", Syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]", Group: "sorted-set",
 	Summary: "The members in a range of places, of scores, or of bytes where all scores are equal.",
@@ -216,6 +217,11 @@ func countMembers(c *data.Call) {
 	if !ok {
 		return
 	}
+	if s := largeSet(c); s != nil {
+		from, to := r.placesIn(s)
+		c.Writer.Int(int64(to - from))
+		return
+	}
 	if s, ok := readSortedSet(c, c.Args[1]); ok {
 		from, to := r.places(s)
 		c.Writer.Int(int64(to - from))
@@ -227,6 +233,11 @@ func removeScores(c *data.Call) {
 	if !ok {
 		return
 	}
+	if s := largeSet(c); s != nil {
+		from, to := r.placesIn(s)
+		writeRemoved(c, from, to)
+		return
+	}
 	if s, ok := readSortedSet(c, c.Args[1]); ok {
 		from, to := r.places(s)
 		writeRemoved(c, from, to)
@@ -236,6 +247,11 @@ func removeScores(c *data.Call) {
 func removePlaces(c *data.Call) {
 	start, stop, ok := c.Integers(c.Args[2], c.Args[3])
 	if !ok {
+		return
+	}
+	if s := largeSet(c); s != nil {
+		from, to := data.Places(start, stop, s.Len())
+		writeRemoved(c, from, to)
 		return
 	}
 	if s, ok := readSortedSet(c, c.Args[1]); ok {
@@ -253,6 +269,10 @@ func writeRemoved(c *data.Call, from, to int) {
 // dropPlaces removes the members at the places from to to-1 from a key's sorted set.
 func dropPlaces(c *data.Call, key []byte, from, to int) {
 	if from == to {
+		return
+	}
+	if s := c.Large(key, engine.SortedSetKind); s != nil && to-from <= max(fewRemoved, s.Len()/8) {
+		removeLarge(c, key, from, to)
 		return
 	}
 	v := c.Tx.Edit(key, engine.SortedSetKind)

@@ -1,0 +1,165 @@
+package list
+
+import (
+	"bytes"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/blocks"
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/large"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
+)
+
+// The commands on lists in blocks.
+
+// pushLarge adds elements to a key's list in blocks. It returns nil if the list is not in blocks, and false if it wrote
+// the error.
+func pushLarge(c *data.Call, key []byte, end listEnd, elements [][]byte) (l *large.Value, ok bool) {
+	if l, ok = c.EditLarge(key, engine.ListKind, datatype.Size(elements)); l == nil {
+		return nil, ok
+	}
+	c.SpendOn(len(elements), 0)
+	for _, element := range elements {
+		place := 0
+		if end == tail {
+			place = l.Len()
+		}
+		l.Insert(place, element)
+	}
+	return l, true
+}
+
+// firstOf returns the place of the first of the n elements at this end.
+func (e listEnd) firstOf(l *large.Value, n int) int {
+	if e == head {
+		return 0
+	}
+	return l.Len() - n
+}
+
+// dropLarge removes n elements at an end of a key's list in blocks.
+func dropLarge(c *data.Call, key []byte, end listEnd, n int) {
+	if n == 0 {
+		return
+	}
+	l, _ := c.EditLarge(key, engine.ListKind, 0)
+	c.SpendOn(1, n)
+	first := end.firstOf(l, n)
+	l.DeleteRange(first, first+n)
+	c.DropEmpty(key, l)
+}
+
+// popLarge is pop of a list in blocks. A negative count is none: one element is removed, and no array is written.
+func popLarge(c *data.Call, l *large.Value, end listEnd, count int64) {
+	n := 1
+	if count >= 0 {
+		n = int(min(count, int64(l.Len())))
+		c.SpendOn(0, n)
+		c.Tx.Spend(n * command.WriteWork)
+		c.Writer.Array(n)
+	}
+	first := end.firstOf(l, n)
+	write := func(x blocks.Element) bool { c.Writer.Bulk(x.Key); return true }
+	if end == head {
+		l.Each(first, first+n, write)
+	} else {
+		l.EachBack(first, first+n, write)
+	}
+	dropLarge(c, c.Args[1], end, n)
+}
+
+// moveLarge is moveElement if one of the lists is in blocks.
+func moveLarge(c *data.Call, from, to listEnd) (done bool) {
+	source, destination := c.Args[1], c.Args[2]
+	l := c.Large(source, engine.ListKind)
+	if l == nil {
+		return false
+	}
+	element := bytes.Clone(l.At(from.firstOf(l, 1)).Key)
+	if bytes.Equal(source, destination) {
+		l, _ = c.EditLarge(source, engine.ListKind, 0)
+		c.SpendOn(2, 0)
+		first := from.firstOf(l, 1)
+		l.DeleteRange(first, first+1)
+		place := 0
+		if to == tail {
+			place = l.Len()
+		}
+		l.Insert(place, element)
+		c.Writer.Bulk(element)
+		return true
+	}
+	if !pushAt(c, destination, to, [][]byte{element}) {
+		return true
+	}
+	dropLarge(c, source, from, 1)
+	c.Writer.Bulk(element)
+	return true
+}
+
+// pushAt adds elements to a key's list, and writes the error if it cannot.
+func pushAt(c *data.Call, key []byte, end listEnd, elements [][]byte) (ok bool) {
+	if l, ok := pushLarge(c, key, end, elements); l != nil || !ok {
+		return ok
+	}
+	v, _, ok := c.Get(key, engine.ListKind)
+	return ok && pushTo(c, key, v, end, elements)
+}
+
+// elementAtLarge is LINDEX of a list in blocks.
+func elementAtLarge(c *data.Call, l *large.Value) {
+	i, ok := c.Integer(c.Args[2])
+	if !ok {
+		return
+	}
+	if at, ok := placeIn(l.Len(), i); ok {
+		c.Writer.Bulk(l.At(at).Key)
+	} else {
+		c.Writer.Null()
+	}
+}
+
+// setLarge is LSET of a list in blocks.
+func setLarge(c *data.Call, l *large.Value) {
+	i, ok := c.Integer(c.Args[2])
+	if !ok {
+		return
+	}
+	at, ok := placeIn(l.Len(), i)
+	if !ok {
+		c.Fail(errIndexRange)
+		return
+	}
+	if l, ok = c.EditLarge(c.Args[1], engine.ListKind, datatype.Size(c.Args[3:])); ok {
+		c.SpendOn(1, 0)
+		l.SetAt(at, c.Args[3])
+		c.Writer.Status("OK")
+	}
+}
+
+// rangeOf returns the range that the second and third arguments name.
+func rangeOf(c *data.Call, l *large.Value) (from, to int, ok bool) {
+	start, stop, ok := c.Integers(c.Args[2], c.Args[3])
+	if !ok {
+		return 0, 0, false
+	}
+	from, to = data.Places(start, stop, l.Len())
+	return from, to, true
+}
+
+// trimLarge is LTRIM of a list in blocks.
+func trimLarge(c *data.Call, l *large.Value) {
+	from, to, ok := rangeOf(c, l)
+	if !ok {
+		return
+	}
+	if n := l.Len(); to-from < n {
+		l, _ = c.EditLarge(c.Args[1], engine.ListKind, 0)
+		c.SpendOn(2, n-(to-from))
+		l.DeleteRange(to, n)
+		l.DeleteRange(0, from)
+		c.DropEmpty(c.Args[1], l)
+	}
+	c.Writer.Status("OK")
+}
