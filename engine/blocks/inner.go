@@ -23,7 +23,6 @@ type child struct {
 func (b inner) len() int                 { return int(binary.LittleEndian.Uint32(b)) }
 func (b inner) id(i int) uint32          { return binary.LittleEndian.Uint32(b[4+8*i:]) }
 func (b inner) count(i int) uint32       { return binary.LittleEndian.Uint32(b[8+8*i:]) }
-func (b inner) setID(i int, id uint32)   { binary.LittleEndian.PutUint32(b[4+8*i:], id) }
 func (b inner) setCount(i int, n uint32) { binary.LittleEndian.PutUint32(b[8+8*i:], n) }
 
 func (b inner) separator(i int) []byte {
@@ -85,4 +84,54 @@ func sumOf(children []child) (elements uint32) {
 		elements += c.count
 	}
 	return elements
+}
+
+// splice appends the block with children in the place of n children from one on. The first of them takes over the
+// separator of the first child that it replaces.
+func (b inner) splice(to []byte, at, n int, with []child) inner {
+	le, count := binary.LittleEndian, b.len()
+	ends := b[4+8*count:]
+	separators := ends[4*count:]
+	endOf := func(i int) int { // where the separators of the first i children end
+		if i == 0 {
+			return 0
+		}
+		return int(le.Uint32(ends[4*(i-1):]))
+	}
+	rest := at + n
+	kept, gone := endOf(at), endOf(rest)
+	switch {
+	case len(with) > 0:
+		kept = endOf(at + 1)
+	case at == 0 && rest < count: // the next child becomes the first one, which has no separator
+		gone = endOf(rest + 1)
+	}
+	to = le.AppendUint32(to, uint32(count-n+len(with)))
+	to = append(to, b[4:4+8*at]...)
+	for _, c := range with {
+		to = le.AppendUint32(le.AppendUint32(to, c.id), c.count)
+	}
+	to = append(to, b[4+8*rest:4+8*count]...)
+	to = append(to, ends[:4*at]...)
+	end := kept
+	for i, c := range with {
+		if i > 0 {
+			end += len(c.separator)
+		}
+		to = le.AppendUint32(to, uint32(end))
+	}
+	moved := len(to)
+	to = append(to, ends[4*rest:4*count]...)
+	if end != gone {
+		for last := to[moved:]; len(last) > 0; last = last[4:] {
+			le.PutUint32(last, uint32(max(0, int(le.Uint32(last))-gone)+end))
+		}
+	}
+	to = append(to, separators[:kept]...)
+	for i, c := range with {
+		if i > 0 {
+			to = append(to, c.separator...)
+		}
+	}
+	return append(to, separators[gone:]...)
 }

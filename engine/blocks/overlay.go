@@ -1,5 +1,7 @@
 package blocks
 
+import "encoding/binary"
+
 // Overlay is a [Store] of changes to the blocks of a heap. They are kept together, or given up.
 type Overlay struct {
 	base  *Heap
@@ -68,7 +70,7 @@ func (o *Overlay) Block(id uint32) []byte {
 func (o *Overlay) Patch(id uint32) []byte {
 	x := o.find(id)
 	if x == nil {
-		x = o.begin(id, true)
+		x = o.begin(id, false) // as long as it is not set, it refers to no added block
 		x.contents = append(x.contents[:0], o.base.Block(id)...)
 	}
 	return x.contents
@@ -112,6 +114,7 @@ func (o *Overlay) Set(id uint32, contents []byte, isInner bool) {
 	if x == nil {
 		x = o.begin(id, isInner)
 	}
+	x.isInner = isInner
 	x.contents = append(x.contents[:0], contents...)
 }
 
@@ -162,9 +165,9 @@ func (o *Overlay) renumber(trees []*Tree) {
 	for i := range o.edits {
 		if x := &o.edits[i]; x.isInner && !x.gone {
 			b := inner(x.contents)
-			for j := range b.len() {
-				if id := b.id(j); id&addedBit != 0 {
-					b.setID(j, o.kept[id&^addedBit])
+			for children := b[4 : 4+8*b.len()]; len(children) > 0; children = children[8:] {
+				if id := binary.LittleEndian.Uint32(children); id&addedBit != 0 {
+					binary.LittleEndian.PutUint32(children, o.kept[id&^addedBit])
 				}
 			}
 		}

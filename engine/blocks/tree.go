@@ -184,31 +184,22 @@ func (e *Editor) replace(levels uint32, n int, with []child) {
 	s := e.path[levels-1]
 	b := inner(e.Block(s.id))
 	isEnd := s.at+n == b.len() && len(with) > n
-	all := b.appendChildren(e.children[:0], nil)
-	if len(with) > 0 {
-		with[0].separator = all[s.at].separator
-	}
-	all = slices.Replace(all, s.at, s.at+n, with...)
-	e.children = all
+	now := b.splice(e.left[:0], s.at, n, with)
+	e.left = now
 	switch {
-	case len(all) == 0:
+	case now.len() == 0:
 		e.Free(s.id)
 		e.replace(levels-1, 1, nil)
-		return
-	case len(all) == 1 && levels == 1:
-		e.Free(s.id)
-		e.Root = all[0].id
+	case now.len() == 1 && levels == 1:
+		e.Root = now.id(0)
 		e.Depth--
-		return
+		e.Free(s.id)
+	case len(now) > innerBytes && now.len() >= 2*fewestKept:
+		e.splitInner(levels, now, isEnd)
+	case levels > 1 && len(now) < innerBytes/minShare && e.mergeInner(levels, now):
+	default:
+		e.Set(s.id, now, true)
 	}
-	if e.left = appendInner(e.left[:0], all); len(e.left) > innerBytes && len(all) >= 2*fewestKept {
-		e.splitInner(levels, all, isEnd)
-		return
-	}
-	if levels > 1 && len(e.left) < innerBytes/minShare && e.mergeInner(levels, all) {
-		return
-	}
-	e.Set(s.id, e.left, true)
 }
 
 // replaceRoot makes children the tree.
@@ -225,24 +216,28 @@ func (e *Editor) replaceRoot(with []child) {
 	}
 }
 
-// splitInner divides the last inner block of a path of some levels, whose children are to be these.
-func (e *Editor) splitInner(levels uint32, all []child, isEnd bool) {
+// splitInner divides the last inner block of a path of some levels, whose contents are to be these.
+func (e *Editor) splitInner(levels uint32, now inner, isEnd bool) {
+	all := now.appendChildren(e.children[:0], nil)
+	e.children = all
 	s, half := e.path[levels-1], len(all)/2
 	if isEnd && e.isLast() {
 		half = len(all) - fewestKept // further children will be added there
 	}
 	left := child{id: s.id, count: sumOf(all[:half])}
 	right := child{count: sumOf(all[half:]), separator: slices.Clone(all[half].separator)}
-	e.left = appendInner(e.left[:0], all[:half])
 	e.right = appendInner(e.right[:0], all[half:])
-	e.Set(s.id, e.left, true)
 	right.id = e.Add(e.right, true)
+	e.right = appendInner(e.right[:0], all[:half])
+	e.Set(s.id, e.right, true)
 	e.replace(levels-1, 1, []child{left, right})
 }
 
-// mergeInner joins the last inner block of a path of some levels, whose children are to be these, with a neighbour, if
+// mergeInner joins the last inner block of a path of some levels, whose contents are to be these, with a neighbour, if
 // both have room in one block.
-func (e *Editor) mergeInner(levels uint32, all []child) bool {
+func (e *Editor) mergeInner(levels uint32, now inner) bool {
+	all := now.appendChildren(e.children[:0], nil)
+	e.children = all
 	s := &e.path[levels-2]
 	parent := inner(e.Block(s.id))
 	own := len(all)
