@@ -43,9 +43,8 @@ func (e *Editor) Put(x Element) (before int, added bool) {
 		e.begin(x)
 		return 0, true
 	}
-	id := e.descendTo(x.Key)
+	id, place, at, had, found := e.seek(x.Key)
 	b := e.Block(id)
-	place, at, had, found := e.search(b, x.Key)
 	if !found {
 		e.put(id, b, place, at, 0, x)
 		return 0, true
@@ -70,10 +69,9 @@ func (e *Editor) Delete(key []byte) (found bool) {
 	if e.Root == 0 {
 		return false
 	}
-	id := e.descendTo(key)
-	b := e.Block(id)
-	_, at, _, found := e.search(b, key)
+	id, _, at, _, found := e.seek(key)
 	if found {
+		b := e.Block(id)
 		e.cut(id, b, at, e.skip(b[at:], 1), 1)
 	}
 	return found
@@ -110,6 +108,7 @@ func (e *Editor) DeleteRange(from, to int, removed func(x Element)) {
 
 // Clear frees all blocks. The tree is empty then.
 func (e *Editor) Clear() {
+	e.found.isValid = false
 	e.free(e.Root, e.Depth)
 	*e.Tree = Tree{}
 }

@@ -13,9 +13,11 @@ func (e *Editor) Find(key []byte) (x Element, found bool) {
 	if e.Root == 0 {
 		return x, false
 	}
-	if _, _, x, found = e.search(e.Block(e.descendTo(key)), key); !found {
+	leaf, before, at, x, found := e.seek(key)
+	if !found {
 		return Element{}, false
 	}
+	e.found = position{key: append(e.found.key[:0], key...), leaf: leaf, before: before, at: at, isValid: true}
 	return x, true
 }
 
@@ -24,7 +26,7 @@ func (e *Editor) Place(key []byte) (place int, found bool) {
 	if e.Root == 0 {
 		return 0, false
 	}
-	before, _, _, found := e.search(e.Block(e.descendTo(key)), key)
+	_, before, _, _, found := e.seek(key)
 	return e.before() + before, found
 }
 

@@ -1,6 +1,9 @@
 package blocks
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // Store has the blocks of trees. The number of a block is not 0.
 type Store interface {
@@ -39,6 +42,7 @@ type Editor struct {
 	Valued bool // the elements have values
 
 	path     [maxDepth]step
+	found    position
 	leaf     []byte // scratch: the new contents of a leaf, and of inner blocks
 	left     []byte
 	right    []byte
@@ -52,10 +56,33 @@ type step struct {
 	at int
 }
 
+// position is where [Editor.Find] found an element, to which the path leads as long as the tree is not read otherwise or
+// changed: most changes look for their key first.
+type position struct {
+	key        []byte
+	leaf       uint32
+	before, at int
+	isValid    bool
+}
+
+// Open makes the editor one of a tree in a store. An editor is reused for the memory that it has.
+func (e *Editor) Open(s Store, t *Tree) { e.Store, e.Tree, e.found.isValid = s, t, false }
+
+// seek goes to the leaf of a key, and returns where in the leaf the key is or would be.
+func (e *Editor) seek(key []byte) (leaf uint32, before, at int, x Element, found bool) {
+	if p := &e.found; p.isValid && bytes.Equal(p.key, key) {
+		x, _ = e.next(e.Block(p.leaf)[p.at:])
+		return p.leaf, p.before, p.at, x, true
+	}
+	leaf = e.descendTo(key)
+	before, at, x, found = e.search(e.Block(leaf), key)
+	return leaf, before, at, x, found
+}
+
 // descend goes to the leaf of a place, and returns the place within it. With insert, a place between two leaves is the
 // end of the first one.
 func (e *Editor) descend(place int, insert bool) (leaf uint32, rest int) {
-	leaf = e.Root
+	leaf, e.found.isValid = e.Root, false
 	for level := range e.Depth {
 		b, at := inner(e.Block(leaf)), 0
 		for n := int(b.count(0)); place > n || place == n && !insert; n = int(b.count(at)) {
@@ -70,7 +97,7 @@ func (e *Editor) descend(place int, insert bool) (leaf uint32, rest int) {
 
 // descendTo goes to the leaf of a key.
 func (e *Editor) descendTo(key []byte) (leaf uint32) {
-	leaf = e.Root
+	leaf, e.found.isValid = e.Root, false
 	for level := range e.Depth {
 		b := inner(e.Block(leaf))
 		at := b.childOf(key)
@@ -123,6 +150,7 @@ func (e *Editor) isLast() bool {
 // setLeaf gives the leaf of the path new contents, whose number of elements is in the counts already. They are not in
 // the store. A leaf that is too large is cut at firstCut, or in the middle.
 func (e *Editor) setLeaf(id uint32, contents []byte, firstCut int) {
+	e.found.isValid = false
 	n := e.leafCount()
 	switch {
 	case n == 0:

@@ -47,12 +47,11 @@ const HeadBytes = 48
 
 // ReadHead reads a head.
 func ReadHead(b []byte) Head {
-	u32 := binary.LittleEndian.Uint32
+	le := binary.LittleEndian
 	return Head{
-		Version: binary.LittleEndian.Uint64(b), Journaled: binary.LittleEndian.Uint64(b[8:]),
-		Bytes: u32(b[16:]), Stored: u32(b[44:]),
-		Main: blocks.Tree{Root: u32(b[20:]), Depth: u32(b[24:]), Count: u32(b[28:])},
-		Side: blocks.Tree{Root: u32(b[32:]), Depth: u32(b[36:]), Count: u32(b[40:])},
+		Version: le.Uint64(b), Journaled: le.Uint64(b[8:]), Bytes: le.Uint32(b[16:]), Stored: le.Uint32(b[44:]),
+		Main: blocks.Tree{Root: le.Uint32(b[20:]), Depth: le.Uint32(b[24:]), Count: le.Uint32(b[28:])},
+		Side: blocks.Tree{Root: le.Uint32(b[32:]), Depth: le.Uint32(b[36:]), Count: le.Uint32(b[40:])},
 	}
 }
 

@@ -37,9 +37,9 @@ func (v *Value) Edit(kind engine.Kind, head []byte, heap *blocks.Heap) {
 }
 
 func (v *Value) open(s blocks.Store) {
-	v.main.Store, v.main.Tree = s, &v.Main
+	v.main.Open(s, &v.Main)
 	v.main.Keyed, v.main.Valued = v.Kind != engine.ListKind, v.Kind == engine.HashKind
-	v.side.Store, v.side.Tree = s, &v.Side
+	v.side.Open(s, &v.Side)
 	v.side.Keyed, v.side.Valued = true, true
 }
 
