@@ -60,7 +60,7 @@ type version struct {
 func newWorld(t testing.TB, seed uint64, mode Mode) *world {
 	w := &world{t: t, seed: seed, mode: mode, rand: rand.New(rand.NewPCG(seed, 1)), now: 1_700_000_000 * second}
 	w.disk = testdisk.New(w.rand)
-	w.store = store.New(store.Config{Shards: 4})
+	w.store = store.New(store.Config{Shards: 4, Commands: changeLists{}})
 	w.history, w.last = map[string][]version{}, map[string]string{}
 	return w
 }
@@ -77,7 +77,7 @@ func (w *world) start() bool {
 	if w.store != nil {
 		w.store.Close()
 	}
-	w.store = store.New(store.Config{Shards: 4})
+	w.store = store.New(store.Config{Shards: 4, Commands: changeLists{}})
 	found, err := Recover(w.disk, w.store, w.now, false, w.log())
 	if w.disk.Off {
 		return false
@@ -133,7 +133,7 @@ func (w *world) states() map[string]string {
 			for _, n := range []int64{l.Capacity, l.Least, l.Rate.Tokens, l.Rate.Period} {
 				buf = binary.LittleEndian.AppendUint64(buf, uint64(n))
 			}
-			all[string(e.Key)] = string(append(buf, bytes.TrimRight(e.State, "\x00")...))
+			all[string(e.Key)] = string(append(buf, bytes.TrimRight(e.Whole().State, "\x00")...))
 		})
 		if cursor == 0 {
 			break
@@ -231,6 +231,9 @@ func (w *world) isAmong(state string, allowed []string) bool {
 func (w *world) operate() {
 	w.now += w.rand.Int64N(second / 20)
 	op := randomOp(w.rand)
+	if w.seed%2 == 0 && w.rand.IntN(3) == 0 {
+		op = randomListOp(w.rand)
+	}
 	if w.mode == Always && w.manager.Err() != nil && op.Writes() {
 		w.done.refused++
 		return

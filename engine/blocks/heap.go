@@ -21,8 +21,9 @@ type Memory interface {
 // The zero value with a memory is ready for use.
 type Heap struct {
 	Memory   Memory
-	refs     []uint32 // by the numbers of blocks, where the block is; of a number that is free, the next free one
-	free     uint32   // the first number that is free
+	refs     []byte // by the numbers of blocks, where the block is; of a number that is free, the next free one
+	numbers  uint32 // that were given to blocks: no block has the number 0
+	free     uint32 // the first number that is free
 	segments []segment
 	current  int // the segment to which blocks are appended
 	live     int
@@ -40,7 +41,8 @@ const (
 	segmentBytes = 64 << 10
 	segmentShift = 13 // log2(segmentBytes / alignment): a reference is a segment above a place in units of alignment
 	firstSegment = 4 << 10
-	growthShare  = 8 // a new segment has room for 1/growthShare of the blocks there are
+	growthShare  = 8   // a new segment has room for 1/growthShare of the blocks there are
+	firstRefs    = 256 // bytes
 	leastRoom    = 64
 	deadShare    = 4 // a segment is compacted if 1/deadShare of it is dead
 )
@@ -51,7 +53,7 @@ func refOf(number, place int) uint32 { return uint32(number<<segmentShift + plac
 
 // at returns a block with its head, and what follows it.
 func (h *Heap) at(id uint32) []byte {
-	ref := h.refs[id]
+	ref := h.ref(id)
 	return h.segments[ref>>segmentShift].bytes[ref%(1<<segmentShift)*alignment:]
 }
 
@@ -65,19 +67,32 @@ func (h *Heap) Block(id uint32) []byte {
 // Patch implements [Store].
 func (h *Heap) Patch(id uint32) []byte { return h.Block(id) }
 
+func (h *Heap) ref(id uint32) uint32 { return binary.LittleEndian.Uint32(h.refs[4*id:]) }
+
+func (h *Heap) setRef(id, ref uint32) { binary.LittleEndian.PutUint32(h.refs[4*id:], ref) }
+
 // NewID returns the number of a block that is yet to be set.
 func (h *Heap) NewID() (id uint32) {
-	if len(h.refs) == 0 {
-		h.refs = append(h.refs, noPlace) // no block has the number 0
-	}
 	if id = h.free; id != 0 {
-		h.free = h.refs[id]
+		h.free = h.ref(id)
 	} else {
-		id = uint32(len(h.refs))
-		h.refs = append(h.refs, 0)
+		h.numbers++
+		if id = h.numbers; int(4*id) >= len(h.refs) {
+			more := h.Memory.Block(max(2*len(h.refs), firstRefs))
+			copy(more, h.refs)
+			h.freeRefs()
+			h.refs = more
+		}
 	}
-	h.refs[id] = noPlace
+	h.setRef(id, noPlace)
 	return id
+}
+
+func (h *Heap) freeRefs() {
+	if h.refs != nil {
+		h.Memory.Free(h.refs)
+		h.refs = nil
+	}
 }
 
 // noPlace is the reference of a block that has no place yet.
@@ -92,7 +107,7 @@ func (h *Heap) Add(contents []byte, isInner bool) (id uint32) {
 
 // Set implements [Store].
 func (h *Heap) Set(id uint32, contents []byte, _ bool) {
-	if h.refs[id] == noPlace {
+	if h.ref(id) == noPlace {
 		h.place(id, contents, 0)
 		return
 	}
@@ -103,7 +118,7 @@ func (h *Heap) Set(id uint32, contents []byte, _ bool) {
 		return
 	}
 	h.vacate(id)
-	h.refs[id] = noPlace
+	h.setRef(id, noPlace)
 	h.place(id, contents, min(max(len(contents)/8, leastRoom), max(0, leafBytes-len(contents)))) // it grows
 }
 
@@ -112,7 +127,7 @@ func (h *Heap) place(id uint32, contents []byte, room int) {
 	size := aligned(blockHead + len(contents) + room)
 	h.open(size)
 	s := &h.segments[h.current]
-	h.refs[id] = refOf(h.current, s.used)
+	h.setRef(id, refOf(h.current, s.used))
 	b := s.bytes[s.used : s.used+size]
 	s.used += size
 	h.live += size
@@ -128,15 +143,21 @@ func (h *Heap) place(id uint32, contents []byte, room int) {
 // Free implements [Store].
 func (h *Heap) Free(id uint32) {
 	h.vacate(id)
-	h.refs[id], h.free = h.free, id
+	if h.live == 0 {
+		h.freeRefs()
+		h.numbers, h.free = 0, 0
+		return
+	}
+	h.setRef(id, h.free)
+	h.free = id
 }
 
 // vacate counts the place of a block as dead, and gives its segment back if all of it is.
 func (h *Heap) vacate(id uint32) {
-	if h.refs[id] == noPlace {
+	if h.ref(id) == noPlace {
 		return
 	}
-	n, b := int(h.refs[id]>>segmentShift), h.at(id)
+	n, b := int(h.ref(id)>>segmentShift), h.at(id)
 	clear(b[:4])
 	s, size := &h.segments[n], int(binary.LittleEndian.Uint32(b[4:]))
 	h.live -= size
@@ -188,7 +209,7 @@ func (h *Heap) open(bytes int) {
 func (h *Heap) compact(n int) {
 	s, to := &h.segments[n], 0
 	h.eachLive(n, func(at, size int) {
-		h.refs[binary.LittleEndian.Uint32(s.bytes[at:])] = refOf(n, to)
+		h.setRef(binary.LittleEndian.Uint32(s.bytes[at:]), refOf(n, to))
 		to += copy(s.bytes[to:], s.bytes[at:at+size])
 	})
 	s.used, s.dead = to, 0
@@ -226,7 +247,7 @@ func (h *Heap) Trim() {
 		for _, id := range left {
 			b := append([]byte(nil), h.Block(id)...)
 			h.vacate(id)
-			h.refs[id] = noPlace
+			h.setRef(id, noPlace)
 			h.place(id, b, 0)
 		}
 		if len(left) == 0 {
@@ -244,7 +265,7 @@ func (h *Heap) Bytes() (held, live int) {
 		s := &h.segments[n]
 		held, live = held+len(s.bytes), live+s.used-s.dead
 	}
-	return held, live
+	return held + len(h.refs), live
 }
 
 // Clear gives all memory back.
@@ -254,5 +275,6 @@ func (h *Heap) Clear() {
 			h.Memory.Free(h.segments[n].bytes)
 		}
 	}
+	h.freeRefs()
 	*h = Heap{Memory: h.Memory}
 }

@@ -79,10 +79,10 @@ func checkHeap(t *testing.T, h *Heap, trees *[2]Tree, lists *[2][]string, memory
 		blocks += countBlocks(t, e, e.Root, e.Depth, int(e.Count))
 	}
 	free := map[uint32]bool{}
-	for id := h.free; id != 0; id = h.refs[id] {
+	for id := h.free; id != 0; id = h.ref(id) {
 		free[id] = true
 	}
-	if n := len(h.refs) - 1 - len(free); n != blocks && len(h.refs) > 0 {
+	if n := int(h.numbers) - len(free); n != blocks {
 		t.Fatalf("the heap has %d blocks, the trees %d; free are %v", n, blocks, slices.Sorted(maps.Keys(free)))
 	}
 	if held, live := h.Bytes(); held != memory.bytes || held > 2*live+4*segmentBytes {

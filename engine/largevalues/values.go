@@ -85,6 +85,9 @@ func (l *Values) Build(kind engine.Kind, flat []byte, version uint64) large.Head
 // whole value, or they take half as many bytes.
 func (l *Values) Keep(key []byte, v *large.Value) large.Head {
 	v.Keep()
+	if !v.Logs { // a journal that begins later does not have these changes
+		v.Journaled = 0
+	}
 	c, found := l.logs[string(key)]
 	switch {
 	case v.Journaled == 0 || found && c.changes == nil:
