@@ -5,24 +5,31 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/largevalues"
 )
 
 // Fingerprint is the beginning of a SHA-256 of the limit and state of a key, zeros for a key that does not exist or has
-// expired. As in [Keyspace.Dump], the layout in memory does not count, so that replicas have the same. work is in units
-// of [engine.Result.Work].
+// expired. As in [Keyspace.Dump], the layout in memory does not count, so that replicas have the same. Of a
+// value in blocks its version counts: it is another one after each change, also after a change back. work is in units of
+// [engine.Result.Work].
 func (s *Shard) Fingerprint(now int64, tag uint32, key []byte) (sum [engine.FingerprintBytes]byte, work int) {
 	p := s.Find(tag, key)
 	if !p.Found {
 		return sum, 0
 	}
-	e := s.entry(s.record(p.ref)).Whole()
-	limit, state := &e.Limit, e.State
+	limit, state := s.StateAt(p)
 	if algorithm.Table[limit.Algorithm].Expired(state, limit, now) {
 		return sum, 0
 	}
-	whole := sha256.Sum256(append(limit.Append(nil), PlainState(limit, state, now)...))
+	known := limit.Append(nil)
+	if largevalues.IsHead(limit, state) {
+		known = largevalues.AppendVersion(known, state)
+	} else {
+		known = append(known, PlainState(limit, state, now)...)
+	}
+	whole := sha256.Sum256(known)
 	copy(sum[:], whole[:])
-	return sum, FingerprintWork(len(state))
+	return sum, FingerprintWork(len(known))
 }
 
 // answerFingerprint carries out a Fingerprint.

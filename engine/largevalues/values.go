@@ -4,6 +4,8 @@
 package largevalues
 
 import (
+	"encoding/binary"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/blocks"
@@ -64,6 +66,16 @@ func FlatSize(limit *limits.Limit, state []byte) int {
 	}
 	head := large.ReadHead(algorithm.DataOf(state))
 	return head.FlatBytes(engine.KindOf(limit.Algorithm))
+}
+
+// AppendVersion appends what tells a value of a head from the same key's other values: its version, its size, and the
+// time at which the key expires.
+func AppendVersion(b, state []byte) []byte {
+	head := large.ReadHead(algorithm.DataOf(state))
+	for _, n := range [...]uint64{head.Version, uint64(head.Bytes), uint64(head.Main.Count), uint64(algorithm.ExpiryOf(state))} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	return b
 }
 
 // Stored returns the bytes of the blocks of a head.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command/data"
@@ -177,7 +178,7 @@ func (s *twins) change() {
 	commands := [][]string{
 		s.many("LPUSH", l), s.many("RPUSH", l), {"LPOP", l}, {"RPOP", l, s.number(20)[0:1]}, {"LINDEX", l, s.number(600)}, {"LLEN", l},
 		{"LRANGE", l, fmt.Sprint(from), to}, {"LRANGE", l, "-20", "-1"}, {"LINSERT", l, "BEFORE", s.element(), "new"},
-		{"LREM", l, "1", s.element()}, {"LMOVE", l, s.key("l"), "LEFT", "RIGHT"}, {"RPOPLPUSH", l, l}, {"LPUSHX", l, "e"},
+		{"LREM", l, s.number(9), s.element()}, {"LMOVE", l, s.key("l"), "LEFT", "RIGHT"}, {"RPOPLPUSH", l, l}, {"LPUSHX", l, "e"},
 		s.many("SADD", set), s.many("SADD", set), s.many("SREM", set), {"SISMEMBER", set, s.element()}, {"SCARD", set},
 		s.many("SMISMEMBER", set), {"SMEMBERS", set}, {"SINTERCARD", "2", "s0", "s1"}, {"SMOVE", "s0", "s1", s.element()},
 		pairs([]string{"HSET", h}, s.element), pairs([]string{"HSET", h}, s.element), s.many("HDEL", h), {"HGET", h, s.element()},
@@ -263,5 +264,59 @@ func TestBlocksAreGivenBack(t *testing.T) {
 			t.Errorf("%s: %d keys in %d bytes are left", name, s.Len(), s.Bytes())
 		}
 		s.Close()
+	}
+}
+
+// When the journal may have lost changes, it gets the whole of each value that changes next.
+func TestLostChangesAreWrittenWhole(t *testing.T) {
+	s := newTwins(t, 9)
+	for i := range 1000 {
+		s.do(list(i)...)
+	}
+	s.collect()
+	forms := func() (all []algorithm.Form) {
+		s.do("LPUSH", "l", "x")
+		s.blocks.Changes(s.now, func(c keyspace.Change) { all = append(all, algorithm.FormOf(c.Entry.State)) })
+		return all
+	}
+	if got := forms(); !slices.Equal(got, []algorithm.Form{algorithm.Log}) {
+		t.Errorf("the journal gets the forms %v", got)
+	}
+	s.do("LPUSH", "l", "lost")
+	store.ForgetJournaled(s.blocks)
+	if got := forms(); !slices.Equal(got, []algorithm.Form{algorithm.Whole}) {
+		t.Errorf("after a loss the journal gets the forms %v", got)
+	}
+	if got := forms(); !slices.Equal(got, []algorithm.Form{algorithm.Log}) {
+		t.Errorf("after the whole value the journal gets the forms %v", got)
+	}
+}
+
+// Random elements of values in blocks are elements of them, different ones if the count is not negative.
+func TestRandomElementsOfLargeValues(t *testing.T) {
+	s := store.New(store.Config{Shards: 4, Commands: &data.Executor{}})
+	defer s.Close()
+	for i := range 3000 {
+		for _, words := range [][]string{set(i), hash(i), zset(i)} {
+			carryOut(t, s, 1e18, words)
+		}
+	}
+	for _, words := range [][]string{{"SRANDMEMBER", "s"}, {"HRANDFIELD", "h"}, {"ZRANDMEMBER", "z"}} {
+		for count, want := range map[string]int{"": 1, "20": 20, "-20": 20, "5000": 3000} {
+			call := words
+			if count != "" {
+				call = append(slices.Clone(words), count)
+			}
+			reply := string(carryOut(t, s, 1e18, call))
+			seen := map[string]bool{}
+			for _, line := range strings.Split(reply, "\r\n") {
+				if strings.HasPrefix(line, "element:") {
+					seen[line] = true
+				}
+			}
+			if n := strings.Count(reply, "element:"); n != want || count != "-20" && len(seen) != want || len(seen) < want/2 {
+				t.Errorf("%s: %d elements, %d of them different", call, n, len(seen))
+			}
+		}
 	}
 }

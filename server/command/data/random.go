@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -88,14 +89,20 @@ func (r *choice) Few(count, size int, chosen func(i int)) {
 
 // writeChosen replies with count random elements of size, each as a number of words. With a negative count, elements
 // may repeat.
-func writeChosen(c *Call, count int64, size, words int, write func(i int)) {
+func writeChosen(c *Call, count int64, size, words int, inBlocks bool, write func(i int)) {
 	start := len(c.Writer.Buf)
 	r := NewChoice(c, size)
 	if count >= 0 || size == 0 {
 		n := int(min(max(count, 0), int64(size)))
-		c.Tx.Spend(size + n*words*command.WriteWork)
+		c.Tx.Spend(n * words * command.WriteWork)
 		c.Writer.Array(n * words)
-		r.Distinct(n, size, write)
+		if inBlocks {
+			c.SpendOn(n, 0)
+			r.Few(n, size, write)
+		} else {
+			c.Tx.Spend(size)
+			r.Distinct(n, size, write)
+		}
 		return
 	}
 	fits := -count <= MaxRepeatedBytes
@@ -106,6 +113,9 @@ func writeChosen(c *Call, count int64, size, words int, write func(i int)) {
 			fits = len(c.Writer.Buf)-start <= MaxRepeatedBytes
 		}
 		c.Tx.Spend((len(c.Writer.Buf) - start) / 3)
+		if inBlocks {
+			c.SpendOn(int(-count), 0)
+		}
 	}
 	if !fits {
 		c.FailTooBig(start)
@@ -133,8 +143,11 @@ func randomCount(c *Call, word string) (count int64, words int, ok bool) {
 }
 
 // AnswerRandom answers a command that reads random elements of a value. size returns the number of elements; write
-// writes element i, and its second word if the command asks for both.
-func AnswerRandom(c *Call, kind engine.Kind, word string, size func(data []byte) int, write func(data []byte, i int, both bool)) {
+// writes element i, and its second word if the command asks for both. writeLarge does that for a value in blocks.
+func AnswerRandom(
+	c *Call, kind engine.Kind, word string, size func(data []byte) int,
+	write func(data []byte, i int, both bool), writeLarge func(v *large.Value, i int, both bool),
+) {
 	count, words := int64(0), 1
 	if len(c.Args) > 2 {
 		var ok bool
@@ -142,11 +155,20 @@ func AnswerRandom(c *Call, kind engine.Kind, word string, size func(data []byte)
 			return
 		}
 	}
+	if v := c.Large(c.Args[1], kind); v != nil {
+		if len(c.Args) > 2 {
+			writeChosen(c, count, v.Len(), words, true, func(i int) { writeLarge(v, i, words == 2) })
+		} else {
+			r := NewChoice(c, v.Len())
+			writeLarge(v, r.below(v.Len()), false)
+		}
+		return
+	}
 	v, found, ok := c.Get(c.Args[1], kind)
 	switch {
 	case !ok:
 	case len(c.Args) > 2:
-		writeChosen(c, count, size(v.Data), words, func(i int) { write(v.Data, i, words == 2) })
+		writeChosen(c, count, size(v.Data), words, false, func(i int) { write(v.Data, i, words == 2) })
 	case !found:
 		c.Writer.Null()
 	default:

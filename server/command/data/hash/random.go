@@ -3,6 +3,7 @@ package hash
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -12,7 +13,7 @@ var randomRows = []command.Row{{
 	Name: "hrandfield", Syntax: "key [count [WITHVALUES]]", Group: "hash",
 	Summary: "Random fields of a hash: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "bucket",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ShapeOf: shapeOfFields, Answers: data.ChosenElements, Data: data.Code(randomFields),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Seeks: true, Keys: command.ReadKey, ShapeOf: shapeOfFields, Answers: data.ChosenElements, Data: data.Code(randomFields),
 }, {
 	Name: "hscan", Syntax: "key cursor [MATCH pattern] [COUNT count]", Group: "hash", Summary: "Iterate over the fields of a hash." + data.ScanNote,
 	Example: "bucket 0",
@@ -24,6 +25,11 @@ func randomFields(c *data.Call) {
 		c.Writer.Bulk(datatype.Hash(data).Field(i))
 		if both {
 			c.Writer.Bulk(datatype.Hash(data).Value(i))
+		}
+	}, func(h *large.Value, i int, both bool) {
+		x := h.At(i)
+		if c.Writer.Bulk(x.Key); both {
+			c.Writer.Bulk(x.Value)
 		}
 	})
 }

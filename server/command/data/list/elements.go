@@ -149,6 +149,10 @@ func removeElements(c *data.Call) {
 	if !ok {
 		return
 	}
+	if l := c.Large(c.Args[1], engine.ListKind); l != nil {
+		removeLarge(c, l, int(most))
+		return
+	}
 	v, _, ok := c.Get(c.Args[1], engine.ListKind)
 	if !ok {
 		return

@@ -2,6 +2,8 @@ package list
 
 import (
 	"bytes"
+	"math"
+	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/blocks"
@@ -162,4 +164,33 @@ func trimLarge(c *data.Call, l *large.Value) {
 		c.DropEmpty(c.Args[1], l)
 	}
 	c.Writer.Status("OK")
+}
+
+// removeLarge is LREM of a list in blocks: it looks at the elements from one end, and changes only the blocks of those
+// that it removes.
+func removeLarge(c *data.Call, l *large.Value, most int) {
+	each, step := l.Each, 1
+	place := -1
+	if most < 0 {
+		each, step, place = l.EachBack, -1, l.Len()
+		most = -max(most, -math.MaxInt)
+	}
+	var places []int
+	each(0, l.Len(), func(x blocks.Element) bool {
+		if place += step; bytes.Equal(x.Key, c.Args[3]) {
+			places = append(places, place)
+		}
+		return most == 0 || len(places) < most
+	})
+	c.Tx.Spend(l.Len() * command.LookWork)
+	if len(places) > 0 {
+		slices.Sort(places)
+		l, _ = c.EditLarge(c.Args[1], engine.ListKind, 0)
+		c.SpendOn(len(places), 0)
+		for _, at := range slices.Backward(places) {
+			l.DeleteRange(at, at+1)
+		}
+		c.DropEmpty(c.Args[1], l)
+	}
+	c.Writer.Int(int64(len(places)))
 }

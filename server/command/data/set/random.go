@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -14,7 +15,7 @@ var randomRows = []command.Row{{
 	Name: "srandmember", Syntax: "key [count]", Group: "set",
 	Summary: "Random members of a set: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "seen",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Answers: data.ChosenElements, Data: data.Code(randomMembers),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Seeks: true, Keys: command.ReadKey, Answers: data.ChosenElements, Data: data.Code(randomMembers),
 }, {
 	Name: "spop", Syntax: "key [count]", Group: "set", Summary: "Remove random members of a set.",
 	Example: "seen",
@@ -28,7 +29,7 @@ var randomRows = []command.Row{{
 func randomMembers(c *data.Call) {
 	data.AnswerRandom(c, engine.SetKind, "", func(data []byte) int { return datatype.Set(data).Len() }, func(data []byte, i int, _ bool) {
 		c.Writer.Bulk(datatype.Set(data).At(i))
-	})
+	}, func(s *large.Value, i int, _ bool) { c.Writer.Bulk(s.At(i).Key) })
 }
 
 func popRandomMembers(c *data.Call) {

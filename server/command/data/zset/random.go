@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -14,7 +15,7 @@ var randomRows = []command.Row{{
 	Name: "zrandmember", Syntax: "key [count [WITHSCORES]]", Group: "sorted-set",
 	Summary: "Random members of a sorted set: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "hits",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Shape: resp.Scored, Answers: data.ChosenElements, Data: data.Code(randomScored),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Seeks: true, Keys: command.ReadKey, Shape: resp.Scored, Answers: data.ChosenElements, Data: data.Code(randomScored),
 }, {
 	Name: "zscan", Syntax: "key cursor [MATCH pattern] [COUNT count]", Group: "sorted-set", Summary: "Iterate over the members of a sorted set." + data.ScanNote,
 	Example: "hits 0",
@@ -26,6 +27,11 @@ func randomScored(c *data.Call) {
 		c.Writer.Bulk(datatype.SortedSet(data).Member(i))
 		if both {
 			writeScore(c, datatype.SortedSet(data).Score(i))
+		}
+	}, func(s *large.Value, i int, both bool) {
+		member, score := s.Scored(i)
+		if c.Writer.Bulk(member); both {
+			writeScore(c, score)
 		}
 	})
 }
