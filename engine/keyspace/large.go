@@ -6,6 +6,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/engine/largevalues"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // LargeValues returns the values in blocks of a shard.
@@ -17,6 +18,12 @@ func largeOf(t *table) *largevalues.Values {
 	}
 	return t.large
 }
+
+// MayHaveLarge reports whether there may be values in blocks. Without any, it costs next to nothing to ask.
+func MayHaveLarge(s *Keyspace) bool { return s.memory.large.total.Load() != 0 }
+
+// IsInBlocks reports whether a state of a shard is the head of a value in blocks.
+func IsInBlocks(s *Shard, limit *limits.Limit, state []byte) bool { return s.large.Owns(limit, state) }
 
 // Whole returns an entry whose state does not depend on other memory.
 func (e Entry) Whole() Entry {

@@ -34,6 +34,9 @@ func Expire(t *Tx, key []byte, kind engine.Kind, at int64) {
 // Large returns the value of a key for reading, if it is of a kind and in blocks, and else nil. Then [Tx.Get] returns
 // all of it. It is valid until the next change of any key, or the next call.
 func Large(t *Tx, key []byte, kind engine.Kind) *large.Value {
+	if !keyspace.MayHaveLarge(t.runner.keys) {
+		return nil
+	}
 	key = t.nameOf(key)
 	if p := t.find(key); p != nil {
 		if p.Gone || p.Large == nil || p.Kind != kind {

@@ -2,7 +2,6 @@ package transaction
 
 import (
 	"cmp"
-	"github.com/stintdb/stint/engine/largevalues"
 	"slices"
 
 	"github.com/stintdb/stint/engine"
@@ -164,7 +163,7 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 		if place.Found {
 			limit, state := p.shard.StateAt(place)
 			p.new = algorithm.Table[limit.Algorithm].Expired(state, limit, t.now) // making room for another key may drop it: it is no place for this one
-			if isSame := p.Large != nil || !largevalues.IsHead(limit, state); !p.new && *limit == p.Limit && isSame {
+			if !p.new && *limit == p.Limit && (p.Large != nil || !keyspace.IsInBlocks(p.shard, limit, state)) {
 				had = len(state)
 			}
 		}
@@ -176,17 +175,14 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 				t.made = append(t.made, p.Key)
 			}
 		}
-		if p.Build = p.Large == nil && len(p.Data) >= large.From && large.IsKind(p.Kind) && t.runner.large.Load(); p.Build || p.Large != nil {
-			if !p.makeRoomForBlocks(t.now) {
-				return noRoom(p)
-			}
-		}
 		p.Size = len(p.Data)
 		if p.Kind.IsData() {
 			p.Size = algorithm.ValueSize(&p.Value, had)
 		}
-		if p.Build { // only the head
-			p.Size = algorithm.ValueSize(&engine.Value{Kind: p.Kind, InBlocks: true, Data: headRoom[:]}, had)
+		if p.Large != nil || len(p.Data) >= large.From {
+			if !t.makeRoomForBlocks(p, had) {
+				return noRoom(p)
+			}
 		}
 		if p.Size != had {
 			entries, bytes = entries+1, bytes+keyspace.RecordBytes(p.Size, len(p.Key))
@@ -201,13 +197,17 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 // headRoom is a head of a value in blocks, of the size of all.
 var headRoom [large.HeadBytes]byte
 
-// makeRoomForBlocks makes room for the blocks of a key.
-func (p *pending) makeRoomForBlocks(now int64) bool {
-	grows := len(p.Data) + len(p.Data)/2
+// makeRoomForBlocks makes room for the blocks of a key whose value is in blocks, or goes there because it is large. The
+// size of the state is that of the head then.
+func (t *Tx) makeRoomForBlocks(p *pending, had int) bool {
 	if p.Large != nil {
-		grows = p.Large.Grows()
+		return keyspace.ReserveBlocks(p.shard, t.now, p.Large.Grows(), p.new)
 	}
-	return keyspace.ReserveBlocks(p.shard, now, grows, p.new)
+	if p.Build = large.IsKind(p.Kind) && t.runner.large.Load(); !p.Build {
+		return true
+	}
+	p.Size = algorithm.ValueSize(&engine.Value{Kind: p.Kind, InBlocks: true, Data: headRoom[:]}, had)
+	return keyspace.ReserveBlocks(p.shard, t.now, len(p.Data)+len(p.Data)/2, p.new)
 }
 
 // noRoom is the status of a transaction for whose key there is no room.
