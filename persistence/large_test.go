@@ -64,7 +64,7 @@ func TestLargeValuesAreReadBack(t *testing.T) {
 	store.KeepLarge(flat, false)
 	defer inBlocks.Close()
 	defer flat.Close()
-	now := int64(someTime)
+	now := someTime
 	grow := func(on *store.Store) {
 		for i := range 60 {
 			apply(on, now, engine.Op{Verb: engine.Command, Args: words("PUSH", "list", fmt.Sprint("element", i, " ", r.IntN(5)))})

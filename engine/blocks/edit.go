@@ -109,19 +109,19 @@ func (e *Editor) DeleteRange(from, to int, removed func(x Element)) {
 // Clear frees all blocks. The tree is empty then.
 func (e *Editor) Clear() {
 	e.found.isValid = false
-	e.free(e.Root, e.Depth)
+	freeBlocks(e.Store, e.Root, e.Depth)
 	*e.Tree = Tree{}
 }
 
-func (e *Editor) free(id, depth uint32) {
+// freeBlocks frees a block and the blocks below it.
+func freeBlocks(s Store, id, depth uint32) {
 	if id == 0 {
 		return
 	}
 	if depth > 0 {
-		b := inner(e.Block(id))
-		for i := range b.len() {
-			e.free(b.id(i), depth-1)
+		for i := range inner(s.Block(id)).len() {
+			freeBlocks(s, inner(s.Block(id)).id(i), depth-1)
 		}
 	}
-	e.Free(id)
+	s.Free(id)
 }

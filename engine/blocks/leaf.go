@@ -91,7 +91,7 @@ func (e *Editor) divide(leaf []byte, count, firstCut int) (all []piece) {
 		}
 		n, at := firstCut, 0
 		if firstCut = 0; n == 0 {
-			n = e.half(p)
+			n = half(e, p)
 		}
 		at = e.skip(p.bytes, n)
 		all = append(all, piece{})
@@ -104,7 +104,7 @@ func (e *Editor) divide(leaf []byte, count, firstCut int) (all []piece) {
 
 // half returns the number of elements in the first half of the bytes of a piece, which has at least two: at least one,
 // and not all.
-func (e *Editor) half(p piece) (n int) {
+func half(e *Editor, p piece) (n int) {
 	rest := p.bytes
 	for ; n < p.count-1; n++ {
 		if _, rest = e.next(rest); n > 0 && len(p.bytes)-len(rest) > len(p.bytes)/2 {

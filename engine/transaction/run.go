@@ -180,7 +180,7 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 			p.Size = algorithm.ValueSize(&p.Value, had)
 		}
 		if p.Large != nil || len(p.Data) >= large.From {
-			if !t.makeRoomForBlocks(p, had) {
+			if !makeRoomForBlocks(t, p, had) {
 				return noRoom(p)
 			}
 		}
@@ -199,7 +199,7 @@ var headRoom [large.HeadBytes]byte
 
 // makeRoomForBlocks makes room for the blocks of a key whose value is in blocks, or goes there because it is large. The
 // size of the state is that of the head then.
-func (t *Tx) makeRoomForBlocks(p *pending, had int) bool {
+func makeRoomForBlocks(t *Tx, p *pending, had int) bool {
 	if p.Large != nil {
 		return keyspace.ReserveBlocks(p.shard, t.now, p.Large.Grows(), p.new)
 	}
