@@ -14,6 +14,7 @@ const (
 	SortedSetKind = Kind(limits.SortedSetValue)
 	ListKind      = Kind(limits.ListValue)
 	SetKind       = Kind(limits.SetValue)
+	StreamKind    = Kind(limits.StreamValue)
 	GCRAKind      = Kind(limits.GCRAValue) // the state of Redis's command GCRA
 )
 

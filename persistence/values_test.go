@@ -17,6 +17,7 @@ var valueOf = map[engine.Kind][]byte{
 	engine.SortedSetKind: datatype.SortedSet(nil).Insert([]byte("member"), 1.5),
 	engine.ListKind:      datatype.List(nil).PushTail(words("head", "tail")),
 	engine.SetKind:       datatype.SetOf(words("member")),
+	engine.StreamKind:    datatype.NewStream().Add(datatype.StreamID{Ms: 1, Seq: 2}.Append(nil), datatype.AppendFields(nil, words("field", "value"))),
 	engine.GCRAKind:      datatype.GCRAOf(someTime/1000 + 6_000_001),
 }
 

@@ -78,6 +78,7 @@ var Additions = append([]Addition{
 		IsUsed: func(op *engine.Op) bool { return op.Verb == engine.Script && op.Tokens > 1 }},
 	{Version: 3, Name: "replicas of a group on some nodes", kind: KindPlacement},
 	{Version: LargeValues, Name: "large values in blocks"},
+	{Version: 3, Name: "streams", IsUsed: usesStream},
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},
 	{Version: distinctTimes, Name: "a time of its own for each script"},
 }, addedAlgorithms()...)
@@ -94,6 +95,11 @@ func addedAlgorithms() (added []Addition) {
 // usesVerb is Addition.IsUsed of verbs.
 func usesVerb(verbs ...engine.Verb) func(*engine.Op) bool {
 	return func(op *engine.Op) bool { return slices.Contains(verbs, op.Verb) }
+}
+
+// usesStream is Addition.IsUsed of the commands on streams, all of whose names begin with an x.
+func usesStream(op *engine.Op) bool {
+	return op.Verb == engine.Command && len(op.Args) > 0 && len(op.Args[0]) > 0 && op.Args[0][0]|0x20 == 'x'
 }
 
 // usesPurse is Addition.IsUsed of tokens of another cluster, or group.

@@ -14,7 +14,7 @@ import (
 // family is a file generate_<family>_test.go, and a name in families.
 
 // families is every command that is compared with Redis.
-var families = []family{stringFamily, expiryFamily, genericFamily, databaseFamily, hashFamily, sortedSetFamily, listFamily, setFamily}
+var families = []family{stringFamily, expiryFamily, genericFamily, databaseFamily, hashFamily, sortedSetFamily, listFamily, setFamily, streamFamily}
 
 // family is commands that belong together.
 type family []row
@@ -58,6 +58,7 @@ type generator struct {
 	weights int
 	start   time.Time
 	times   uint64
+	ids     uint64 // of streams, so far
 	skip    func(words []string) bool
 }
 
@@ -135,14 +136,14 @@ func keysOf(letter string) argument {
 	return func(g *generator) []string {
 		l := letter
 		if g.IntN(8) == 0 {
-			l = g.pick("s", "h", "z", "l", "t")
+			l = g.pick("s", "h", "z", "l", "t", "x")
 		}
 		return []string{l + strconv.Itoa(g.IntN(4))}
 	}
 }
 
 // anyKey is a key of any kind.
-func anyKey(g *generator) []string { return keysOf(g.pick("s", "h", "z", "l", "t"))(g) }
+func anyKey(g *generator) []string { return keysOf(g.pick("s", "h", "z", "l", "t", "x"))(g) }
 
 // word is a word that stands for itself, in any case.
 func word(w string) argument {

@@ -189,7 +189,7 @@ func (p *pair) same(c generated, redis, stint string) {
 	if redis == stint || c.compare.equal(redis, stint) {
 		return
 	}
-	for _, d := range differences {
+	for _, d := range append(streamDifferences, differences...) {
 		if (d.with == "" || d.with == p.with) && d.explains(c.words, redis, stint) {
 			p.differ[d.about]++
 			return

@@ -42,6 +42,7 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.ListValue:      listKind,
 	limits.SetValue:       setKind,
 	limits.GCRAValue:      gcraKind,
+	limits.StreamValue:    streamKind,
 	limits.Reservation: {
 		Look: lookReservation, Expired: reservationExpired, Rewind: rewindTimes(4), Need: NeedReservation, Full: func(*limits.Limit) int64 { return 0 },
 		Write: writeReservation, Valid: reservation.Valid, Plain: reservation.Plain},

@@ -97,6 +97,7 @@ var (
 	sortedSetKind = valueKind(datatype.ValidSortedSet)
 	listKind      = valueKind(datatype.ValidList)
 	setKind       = valueKind(datatype.ValidSet)
+	streamKind    = valueKind(datatype.ValidStream)
 	gcraKind      = gcraValueKind()
 )
 

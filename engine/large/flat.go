@@ -17,14 +17,14 @@ func (v *Value) Flatten() []byte {
 		v.EachScored(0, n, false, func(member []byte, score float64) bool { w.Add(member, score); return true })
 		return w.Set()
 	}
-	isHash := v.Kind == engine.HashKind
+	values := hasValues(v.Kind)
 	strings := n
-	if isHash {
+	if values {
 		strings *= 2
 	}
 	w := datatype.NewSequence(strings, int(v.Bytes))
 	v.Each(0, n, func(x blocks.Element) bool {
-		if w.Add(x.Key); isHash {
+		if w.Add(x.Key); values {
 			w.Add(x.Value)
 		}
 		return true
@@ -64,6 +64,11 @@ func (v *Value) Build(kind engine.Kind, flat []byte, version uint64, heap *block
 	case engine.HashKind:
 		h := datatype.Hash(flat)
 		for _, i := range sorted(h.Len(), h.Field) {
+			v.add(main, blocks.Element{Key: h.Field(i), Value: h.Value(i)})
+		}
+	case engine.StreamKind:
+		h := datatype.Hash(flat)
+		for i := range h.Len() {
 			v.add(main, blocks.Element{Key: h.Field(i), Value: h.Value(i)})
 		}
 	case engine.SortedSetKind:

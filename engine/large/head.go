@@ -36,11 +36,15 @@ type Head struct {
 // IsKind reports whether values of a kind are kept in blocks when they are large.
 func IsKind(k engine.Kind) bool {
 	switch k {
-	case engine.ListKind, engine.SetKind, engine.HashKind, engine.SortedSetKind:
+	case engine.ListKind, engine.SetKind, engine.HashKind, engine.SortedSetKind, engine.StreamKind:
 		return true
 	}
 	return false
 }
+
+// hasValues reports whether the elements of a kind have names and values. A stream is kept as a hash of its entries by
+// their ids.
+func hasValues(k engine.Kind) bool { return k == engine.HashKind || k == engine.StreamKind }
 
 // HeadBytes is the size of a head.
 const HeadBytes = 48
@@ -75,7 +79,7 @@ func (h *Head) FlatBytes(kind engine.Kind) int {
 		return 0
 	case kind == engine.SortedSetKind:
 		return datatype.SortedSetBytes(n, int(h.Bytes))
-	case kind == engine.HashKind:
+	case hasValues(kind):
 		n *= 2
 	}
 	return datatype.SequenceBytes(n, int(h.Bytes))

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
 )
 
 // A log is changes of a value, one after the other: the change, a varint, and what the change needs.
@@ -75,7 +76,7 @@ func (v *Value) redo(op byte, number uint64, part []byte) (ok bool) {
 		v.SetAt(place, part)
 	case op == opDeleteRange:
 		to, size := binary.Uvarint(part)
-		if size <= 0 || number > to || to > n {
+		if size <= 0 || number > to || to > n || number == 0 && v.Kind == engine.StreamKind {
 			return false
 		}
 		v.DeleteRange(place, int(to))
@@ -87,6 +88,8 @@ func (v *Value) redo(op byte, number uint64, part []byte) (ok bool) {
 
 func (v *Value) redoNamed(op byte, name, rest []byte) (ok bool) {
 	switch {
+	case v.Kind == engine.StreamKind && (op == opDelete && len(name) == 0 || op == opPut && !datatype.ValidStreamPart(name, rest)):
+		return false
 	case op == opDelete:
 		return v.Delete(name)
 	case v.Kind != engine.SortedSetKind:

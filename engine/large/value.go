@@ -38,7 +38,7 @@ func (v *Value) Edit(kind engine.Kind, head []byte, heap *blocks.Heap) {
 
 func (v *Value) open(s blocks.Store) {
 	v.main.Open(s, &v.Main)
-	v.main.Keyed, v.main.Valued = v.Kind != engine.ListKind, v.Kind == engine.HashKind
+	v.main.Keyed, v.main.Valued = v.Kind != engine.ListKind, hasValues(v.Kind)
 	v.side.Open(s, &v.Side)
 	v.side.Keyed, v.side.Valued = true, true
 }
@@ -70,6 +70,9 @@ func (v *Value) At(place int) blocks.Element { return v.main.At(place) }
 
 // Find returns the member or field of a name.
 func (v *Value) Find(name []byte) (x blocks.Element, found bool) { return v.main.Find(name) }
+
+// Seek returns the number of members or fields before a name, and whether the name is there.
+func (v *Value) Seek(name []byte) (elements int, found bool) { return v.main.Place(name) }
 
 // Each visits the elements from a place on up to another, which is not included, until visit returns false.
 func (v *Value) Each(from, to int, visit func(x blocks.Element) (more bool)) {

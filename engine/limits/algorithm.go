@@ -48,6 +48,8 @@ const (
 	GCRAValue // as StringValue: the state of Redis's command GCRA
 
 	HistoryFixedWindow // a fixed window whose limit has a [Limit.History]
+
+	StreamValue // as StringValue
 )
 
 // Param is one parameter of a limit as [Limit.Params] reports it.
@@ -106,6 +108,8 @@ var propertiesOf = [...]properties{
 	GCRAValue:        {name: "gcra", format: 2, value: true, params: noParams},
 
 	HistoryFixedWindow: {name: "fixed-window", format: 2, base: FixedWindow, params: fixedWindowParams},
+
+	StreamValue: {name: "stream", format: 3, value: true, params: noParams},
 }
 
 // AlgorithmCount is the number of algorithms and kinds of keys, [NoAlgorithm] among them.

@@ -5,6 +5,7 @@ package blocking
 import (
 	"crypto/rand"
 	"hash/maphash"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -21,7 +22,8 @@ type Keys struct {
 	marks [numMarks]atomic.Int32
 
 	mu      sync.Mutex
-	byKey   map[string]*line
+	byKey   map[string]*line // of the clients that take
+	readers map[string]*line // of the clients that only read
 	turns   int
 	waiters int
 }
@@ -65,6 +67,7 @@ type Waiter struct {
 	arrived int64            // constant
 	bytes   int              // constant
 	wake    func(alone bool) // constant
+	reads   bool             // constant: it takes nothing
 
 	ready   int  // an index of turns: no turn before it is ready
 	restate bool // there is a new leader, which does not know that this client waits
@@ -76,7 +79,16 @@ type Waiter struct {
 // Start makes the keys ready for use. begin is called when the first client begins to wait, and end when none is left:
 // between the two, Changed must be called with each key that changes.
 func (k *Keys) Start(begin, end func()) {
-	k.begin, k.end, k.seed, k.byKey, k.node = begin, end, maphash.MakeSeed(), map[string]*line{}, rand.Text()
+	k.begin, k.end, k.seed, k.node = begin, end, maphash.MakeSeed(), rand.Text()
+	k.byKey, k.readers = map[string]*line{}, map[string]*line{}
+}
+
+// lines are the lines of clients like a waiter.
+func (w *Waiter) lines() map[string]*line {
+	if w.reads {
+		return w.of.readers
+	}
+	return w.of.byKey
 }
 
 func (k *Keys) mark(key string) *atomic.Int32 {
@@ -87,8 +99,11 @@ func (k *Keys) mark(key string) *atomic.Int32 {
 // have more than MaxTurns turns. wake is called, from any goroutine, as soon as Next has something to return after it
 // had nothing; until it has had nothing once, the client is taken to be busy with its first look. wake must return at
 // once. alone is false if many clients may be woken at the same time.
-func (k *Keys) Add(now int64, keys [][]byte, wake func(alone bool)) *Waiter {
-	w := &Waiter{of: k, turns: make([]turn, 0, len(keys)), arrived: now, wake: wake, bytes: waiterBytes}
+//
+// A client that only reads is in a line of its own kind. All clients in such a line look at a key that has changed: the
+// first is woken, and each wakes the next, so that a change takes the same time however many wait.
+func (k *Keys) Add(now int64, keys [][]byte, reads bool, wake func(alone bool)) *Waiter {
+	w := &Waiter{of: k, turns: make([]turn, 0, len(keys)), arrived: now, wake: wake, reads: reads, bytes: waiterBytes}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(keys) > 1 && k.turns+len(keys) > MaxTurns {
@@ -97,16 +112,17 @@ func (k *Keys) Add(now int64, keys [][]byte, wake func(alone bool)) *Waiter {
 	if k.waiters++; k.waiters == 1 {
 		k.begin()
 	}
+	lines := w.lines()
 	for _, key := range keys {
-		l := k.byKey[string(key)]
+		l := lines[string(key)]
 		switch {
 		case l == nil:
 			l = &line{key: string(key)}
-			k.byKey[l.key] = l
+			lines[l.key] = l
 		case l.last.of == w:
 			continue // the same key again
 		}
-		w.turns = append(w.turns, turn{of: w, line: l, prev: l.last, place: len(w.turns), ready: l.first == nil})
+		w.turns = append(w.turns, turn{of: w, line: l, prev: l.last, place: len(w.turns), ready: reads || l.first == nil})
 		t := &w.turns[len(w.turns)-1]
 		if l.last = t; t.prev == nil {
 			l.first = t
@@ -120,22 +136,24 @@ func (k *Keys) Add(now int64, keys [][]byte, wake func(alone bool)) *Waiter {
 	return w
 }
 
-// Changed notes that a key has changed, nil for all keys, and wakes the client that has waited for it longest. It
-// returns at once.
+// Changed notes that a key has changed, nil for all keys, and wakes the client that has waited for it longest to take,
+// and the one that has waited longest to read. It returns at once.
 func (k *Keys) Changed(key []byte) {
 	if key != nil && k.marks[maphash.Bytes(k.seed, key)%numMarks].Load() == 0 {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if key != nil {
-		if l := k.byKey[string(key)]; l != nil {
-			l.first.call(true)
+	for _, lines := range []map[string]*line{k.byKey, k.readers} {
+		if key != nil {
+			if l := lines[string(key)]; l != nil {
+				l.first.call(true)
+			}
+			continue
 		}
-		return
-	}
-	for _, l := range k.byKey {
-		l.first.call(false)
+		for _, l := range lines {
+			l.first.call(false)
+		}
 	}
 }
 
@@ -193,6 +211,9 @@ func (w *Waiter) nextReady() *turn {
 	for ; w.ready < len(w.turns); w.ready++ {
 		if t := &w.turns[w.ready]; t.ready {
 			t.ready = false
+			if w.reads && t.next != nil {
+				t.next.call(false)
+			}
 			return t
 		}
 	}
@@ -216,9 +237,9 @@ func (w *Waiter) Again(keys ...string) {
 	if w.gone {
 		return
 	}
-	for _, key := range keys {
-		if first := w.of.byKey[key].first; first.of == w {
-			first.call(true)
+	for i := range w.turns {
+		if t := &w.turns[i]; (w.reads || t.line.first == t) && slices.Contains(keys, t.line.key) {
+			t.call(true)
 		}
 	}
 }
@@ -264,6 +285,9 @@ func (w *Waiter) Leave() {
 // leave takes a turn out of its line.
 func (t *turn) leave() {
 	k, l := t.of.of, t.line
+	if t.of.reads && t.ready && t.next != nil {
+		t.next.call(false)
+	}
 	if t.next != nil {
 		t.next.prev = t.prev
 	} else {
@@ -273,7 +297,7 @@ func (t *turn) leave() {
 	case t.prev != nil:
 		t.prev.next = t.next
 	case t.next == nil:
-		delete(k.byKey, l.key)
+		delete(t.of.lines(), l.key)
 	default:
 		l.first = t.next
 		l.first.call(len(t.of.turns) == 1)

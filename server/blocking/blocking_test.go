@@ -30,7 +30,7 @@ func (p *player) add(name string, keys ...string) *Waiter {
 	for i := range keys {
 		list[i] = []byte(keys[i])
 	}
-	p.all[name] = p.keys.Add(0, list, func(bool) { p.log = append(p.log, name) })
+	p.all[name] = p.keys.Add(0, list, false, func(bool) { p.log = append(p.log, name) })
 	return p.all[name]
 }
 
@@ -194,10 +194,10 @@ func TestTurnsAreBounded(t *testing.T) {
 	p := newPlayer(t)
 	p.keys.turns = MaxTurns - 1
 	two := [][]byte{[]byte("a"), []byte("b")}
-	if p.keys.Add(0, two, nil) != nil {
+	if p.keys.Add(0, two, false, nil) != nil {
 		t.Error("there are more turns than the bound")
 	}
-	if p.keys.Add(0, two[:1], nil) == nil || p.keys.Add(0, two[1:], nil) == nil {
+	if p.keys.Add(0, two[:1], false, nil) == nil || p.keys.Add(0, two[1:], false, nil) == nil {
 		t.Error("a client that waits for one key is refused")
 	}
 }

@@ -20,8 +20,9 @@ const (
 // Last counts from the end. The zero value stands for no keys.
 type Keys struct {
 	First, Last int
-	Number      int  // the argument that says how many keys follow it; First is then a key before it, or 0
-	Pairs       bool // keys alternate with values
+	Number      int    // the argument that says how many keys follow it; First is then a key before it, or 0
+	Pairs       bool   // keys alternate with values
+	After       string // the option after which keys come, and then as many other arguments
 
 	Access Access // to the first key, and to all keys if Others is 0
 	Others Access // to the other keys
@@ -111,6 +112,8 @@ func (k Keys) Of(args [][]byte) keyRange {
 		} else {
 			r.From, r.To, r.First = k.Number+1, k.Number+1+int(count), k.First
 		}
+	case k.After != "":
+		r.From, r.To = k.after(args)
 	case k.First == 0:
 	case k.Last < 0:
 		r.From, r.To = k.First, max(k.First, n+k.Last+1)
@@ -118,6 +121,16 @@ func (k Keys) Of(args [][]byte) keyRange {
 		r.From, r.To = k.First, k.Last+1
 	}
 	return r
+}
+
+// after returns where the keys after an option begin and end. Other options before it have one value each.
+func (k Keys) after(args [][]byte) (from, to int) {
+	for at := 1; at < len(args); at += 2 {
+		if IsWord(args[at], k.After) {
+			return at + 1, at + 1 + (len(args)-at-1)/2
+		}
+	}
+	return len(args), len(args)
 }
 
 // Step is the distance between two keys in the arguments, 0 if there are no keys.
@@ -144,7 +157,7 @@ func (r *Row) InScripts() bool {
 
 // NamesItsKeys reports whether all keys that a command uses are arguments whose positions the row states.
 func (r *Row) NamesItsKeys() bool {
-	return (r.Flags&MovableKeys == 0 || r.Keys.Number > 0) && !(r.Keys == Keys{} && r.touchesAllKeys())
+	return (r.Flags&MovableKeys == 0 || r.Keys.Number > 0 || r.Keys.After != "") && !(r.Keys == Keys{} && r.touchesAllKeys())
 }
 
 // touchesAllKeys reports whether a command looks at keys that no argument names.

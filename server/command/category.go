@@ -42,6 +42,7 @@ var groups = []struct{ name, category string }{
 	{"sorted-set", "sortedset"},
 	{"list", "list"},
 	{"set", "set"},
+	{"stream", "stream"},
 	{"rate_limit", "rate_limit"},
 	{"scripting", "scripting"},
 }

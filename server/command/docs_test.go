@@ -55,6 +55,7 @@ var handbookGroups = []struct{ group, heading string }{
 	{"sorted-set", "Sorted sets"},
 	{"list", "Lists"},
 	{"set", "Sets"},
+	{"stream", "Streams"},
 	{"rate_limit", "GCRA of Redis"},
 	{"scripting", "Scripts"},
 	{"pubsub", "Channels"},
@@ -66,11 +67,12 @@ var handbookGroups = []struct{ group, heading string }{
 
 // redisGroups are the groups of commands that do and reply what Redis 7.0 does. The page has their syntax, and says what
 // a command does only if it is in [differsFromRedis].
-var redisGroups = map[string]bool{"string": true, "hash": true, "sorted-set": true, "list": true, "set": true, "scripting": true}
+var redisGroups = map[string]bool{"string": true, "hash": true, "sorted-set": true, "list": true, "set": true, "stream": true, "scripting": true}
 
 // differsFromRedis has the commands of [redisGroups] whose summary says something that Redis's documentation does not.
 var differsFromRedis = map[string]bool{
 	"SET": true, "INCREX": true, "MSET": true, "HSCAN": true, "ZSCAN": true, "SSCAN": true, "SMEMBERS": true, "EVAL": true, "SCRIPT KILL": true,
+	"XADD": true, "XTRIM": true,
 }
 
 const handbookIntroduction = `# Commands

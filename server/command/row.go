@@ -254,9 +254,14 @@ func (r *Request) KeepArgs(args [][]byte) [][]byte {
 
 // Wait says what a command waits for if its reply is null: that one of its keys gets a value.
 type Wait struct {
-	Keys    int         // the number of keys, which are the first arguments
+	From    int         // the argument that is the first key
+	Keys    int         // the number of keys
 	Kind    engine.Kind // the kind of value
 	Timeout int64       // nanoseconds, 0 for none
+	// Attempt is nil for a command that takes something from a key, so that clients wait for their turn. A command that
+	// only reads has the arguments of an attempt here; missed is the reply of the last attempt, which found nothing, and
+	// nil before the first.
+	Attempt func(args [][]byte, missed []byte) [][]byte
 }
 
 // CachedLimit caches a parsed limit with the text of its parameters.

@@ -56,13 +56,18 @@ func (e *Env) look(name []byte) (kind engine.Kind, known bool) {
 	return engine.KindOf(res.Held.Algorithm), true
 }
 
+// try is that of [keywait.Env].
+func (e *Env) try(op *engine.Op, res *engine.Result) (known bool) {
+	return e.Keys.TryReadOnly(e.Clock.Now(), op, res)
+}
+
 // answerKeyWait handles the outcome of an attempt. It reports false if there is something to be answered.
 func (s *Session) answerKeyWait(r *reply, results []engine.Result, err error) (waits bool) {
 	if err != nil || keywait.Found(results) {
 		s.endKeyWait(true)
 		return false
 	}
-	r.keyWait.Miss()
+	r.keyWait.Miss(results)
 	s.public.Wait.Begin(wait.ForKey)
 	s.public.Wait.Happen(wait.ForKey)
 	s.public.Wake()

@@ -19,6 +19,7 @@ const (
 	KeyScored        // a key, a member and its score, or null
 	Doubles          // an array of numbers that are not whole
 	Pairs            // an array of fields with their values
+	MapOfPairs       // an array of keys with their values, or null
 	Warning          // of a check: with the field warn of the limits that have one; the same in RESP3
 )
 
@@ -30,6 +31,8 @@ func (w *Writer) FromRESP2(reply []byte, shape Shape) {
 		n, rest = splitCount(reply)
 	}
 	switch {
+	case n < 0:
+		rest = reply
 	case isArray && shape == Map:
 		w.prefix('%', n/2)
 	case isArray && shape == Set:
@@ -46,11 +49,15 @@ func (w *Writer) FromRESP2(reply []byte, shape Shape) {
 			w.Array(2)
 			rest = w.element(w.element(rest))
 		}
+	case isArray && shape == MapOfPairs:
+		w.prefix('%', n)
+		for range n {
+			_, rest = splitCount(rest) // the array of the two
+			rest = w.whole(w.element(rest))
+		}
 	case shape == KeyScored && n > 0:
 		w.Array(n)
 		rest = w.double(w.element(w.element(rest)))
-	case shape == KeyScored:
-		rest = reply
 	case isArray && shape == FlatScored:
 		w.Array(n)
 		for range n / 2 {
@@ -83,6 +90,18 @@ func (w *Writer) element(reply []byte) (rest []byte) {
 	}
 	w.Buf = append(w.Buf, reply[:end]...)
 	return reply[end:]
+}
+
+// whole writes the element at the front of a RESP2 reply with all that is in it, and returns the rest.
+func (w *Writer) whole(reply []byte) (rest []byte) {
+	for left := 1; left > 0; left-- {
+		if reply[0] == '*' {
+			n, _ := splitCount(reply)
+			left += max(n, 0)
+		}
+		reply = w.element(reply)
+	}
+	return reply
 }
 
 // double writes the bulk string at the front of a RESP2 reply as a double.

@@ -10,6 +10,7 @@ import (
 	"github.com/stintdb/stint/server/command/data/list"
 	"github.com/stintdb/stint/server/command/data/set"
 	"github.com/stintdb/stint/server/command/data/str"
+	"github.com/stintdb/stint/server/command/data/stream"
 	"github.com/stintdb/stint/server/command/data/zset"
 	"github.com/stintdb/stint/server/command/limiter"
 	"github.com/stintdb/stint/server/command/ops"
@@ -17,6 +18,6 @@ import (
 
 func init() {
 	command.Register(limiter.Rows(),
-		key.Rows(), str.Rows(), hash.Rows(), zset.Rows(), list.Rows(), set.Rows(), gcra.Rows(), data.Rows(),
+		key.Rows(), str.Rows(), hash.Rows(), zset.Rows(), list.Rows(), set.Rows(), stream.Rows(), gcra.Rows(), data.Rows(),
 		ops.Rows())
 }

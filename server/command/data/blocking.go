@@ -30,9 +30,9 @@ func ParseWait(r *command.Request, row *command.Row) error {
 	case err != nil:
 		return err
 	case keys > MaxWaitKeys:
-		return errManyWaitKeys.With(MaxWaitKeys, keys)
+		return ErrManyWaitKeys.With(MaxWaitKeys, keys)
 	}
-	r.Wait = &command.Wait{Keys: keys, Kind: row.Waits, Timeout: timeout}
+	r.Wait = &command.Wait{From: 1, Keys: keys, Kind: row.Waits, Timeout: timeout}
 	return ParseOp(r, row)
 }
 
@@ -54,4 +54,16 @@ func parseTimeout(b []byte) (nanos int64, err error) {
 		return 0, command.ErrTimeoutNegative
 	}
 	return min(whole, math.MaxInt64/1_000_000) * 1_000_000, nil
+}
+
+// ParseMillis parses the timeout of a command that takes milliseconds.
+func ParseMillis(b []byte) (nanos int64, err error) {
+	ms, ok := command.ParseRedisInt(b)
+	switch {
+	case !ok:
+		return 0, errTimeoutInteger
+	case ms < 0:
+		return 0, command.ErrTimeoutNegative
+	}
+	return min(ms, math.MaxInt64/1_000_000) * 1_000_000, nil
 }

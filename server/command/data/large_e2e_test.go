@@ -37,7 +37,7 @@ func TestLargeValuesAreAsInRedis(t *testing.T) {
 		for range 4_000 {
 			s.change()
 		}
-		for _, kind := range []string{"l", "s", "h", "z"} {
+		for _, kind := range []string{"l", "s", "h", "z", "x"} {
 			s.do("DEL", kind+"0", kind+"1")
 		}
 	}

@@ -26,6 +26,8 @@ type Env struct {
 	// Look returns the kind of a value in this node's state, by the name of its key. known is false if the key's group
 	// has no replica here.
 	Look func(name []byte) (kind engine.Kind, known bool)
+	// Try carries out an operation that only reads on this node's state. known is false as it is for Look.
+	Try func(op *engine.Op, res *engine.Result) (known bool)
 }
 
 // Wait is a command that waits for keys, its attempts under way included.
@@ -36,9 +38,11 @@ type Wait struct {
 	Quiet  bool     // its reply is to be dropped
 
 	env  *Env
-	kind engine.Kind // of the values waited for
-	// In the keyspace (see package database), of the keys waited for, which follow the command's name.
+	asks command.Wait
+	// In the keyspace (see package database), of the keys waited for.
 	names  [][]byte
+	op     engine.Op // the last attempt of a command that only reads
+	missed []byte    // see [command.Wait.Attempt]
 	waiter *blocking.Waiter
 	due    *waitqueue.Waiter
 	asked  []string // the names in the attempt under way
@@ -49,8 +53,8 @@ type Wait struct {
 // Wake is called when there is something to do; alone tells whether no other client is woken with it. The result is nil
 // if the client would be in too many lines. The Wait keeps the arguments.
 func (e *Env) Begin(w Wait, asks *command.Wait, number uint8, now int64, wake func(alone bool)) *Wait {
-	w.env, w.kind, w.names = e, asks.Kind, namesOf(w.Args[1:1+asks.Keys], number)
-	if w.waiter = e.Blocked.Add(now, w.names, wake); w.waiter == nil {
+	w.env, w.asks, w.names = e, *asks, namesOf(w.Args[asks.From:asks.From+asks.Keys], number)
+	if w.waiter = e.Blocked.Add(now, w.names, asks.Attempt != nil, wake); w.waiter == nil {
 		return nil
 	}
 	due := int64(math.MaxInt64)
@@ -85,7 +89,7 @@ func (w *Wait) First() (isAny, isError bool) {
 	for _, name := range w.names {
 		if len(asked) > 0 && asked[0] == string(name) {
 			asked = asked[1:]
-		} else if kind, _ := w.env.Look(name); kind != engine.NoKind && kind != w.kind {
+		} else if kind, _ := w.env.Look(name); kind != engine.NoKind && kind != w.asks.Kind {
 			return true, true
 		}
 	}
@@ -93,8 +97,13 @@ func (w *Wait) First() (isAny, isError bool) {
 }
 
 // Restrict makes an operation name only the keys that are asked, unless it also names keys that are not waited for, and
-// say for how long its client waits.
+// say for how long its client waits. A command that only reads names all its keys in each attempt.
 func (w *Wait) Restrict(op *engine.Op, now int64) {
+	if w.asks.Attempt != nil {
+		op.Args = w.asks.Attempt(w.Args, w.missed)
+		w.op = *op
+		return
+	}
 	args := slices.Clone(w.Args)
 	if len(w.asked) < len(w.names) && int(op.KeyCount) == len(w.names) {
 		for i, name := range w.asked {
@@ -112,7 +121,7 @@ func Found(results []engine.Result) bool { return len(results) > 0 && !isNull(&r
 
 // isNull reports whether a command found nothing to take.
 func isNull(res *engine.Result) bool {
-	return res.Status == engine.OK && (bytes.Equal(res.Reply, nullArray) || bytes.Equal(res.Reply, nullBulk))
+	return res.Status == engine.OK && (bytes.HasPrefix(res.Reply, nullArray) || bytes.Equal(res.Reply, nullBulk))
 }
 
 var nullArray, nullBulk = []byte("*-1\r\n"), []byte("$-1\r\n")
@@ -126,8 +135,11 @@ const (
 
 // Miss is called after an attempt that found nothing. The state of this node may have been ahead of the leader's, and
 // had the change already when the client began to wait, so the keys are asked again.
-func (w *Wait) Miss() {
+func (w *Wait) Miss(results []engine.Result) {
 	asked := w.asked
+	if w.asks.Attempt != nil {
+		w.missed = bytes.Clone(results[0].Reply)
+	}
 	again := func() { w.waiter.Again(asked...) }
 	if w.tries == 0 {
 		again()
@@ -158,7 +170,12 @@ func (w *Wait) Next() (end blocking.End, attempts bool) {
 // time to time.
 func (w *Wait) mayTake(name string) bool {
 	kind, known := w.env.Look([]byte(name))
-	return !known || kind == w.kind
+	if w.asks.Attempt == nil || !known || kind != w.asks.Kind {
+		return !known || kind == w.asks.Kind
+	}
+	var res engine.Result
+	w.op.Args = w.asks.Attempt(w.Args, w.missed)
+	return !w.env.Try(&w.op, &res) || !isNull(&res)
 }
 
 // Cancel ends the wait for the timeout. The client is still in the lines.

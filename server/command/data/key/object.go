@@ -76,6 +76,8 @@ func encodingOf(v engine.Value) string {
 		return compactOr("skiplist", s.Len(), func(i int) int { return len(s.Member(i)) })
 	case engine.ListKind:
 		return "quicklist"
+	case engine.StreamKind:
+		return "stream"
 	case engine.SetKind:
 		return encodingOfSet(v.Data)
 	case engine.StringKind:
