@@ -22,6 +22,8 @@
 //	         programs that the tests of clients/python and clients/node run
 //	php, ruby and java with the name of a client
 //	         lines that the tests of clients/compattest run
+//	js bullmq
+//	         a worker that TestWorkerRecipe of clients/compattest runs
 //	js       in gateways.md, programs that TestCloudCode runs
 //	csharp, elixir
 //	         read, not run

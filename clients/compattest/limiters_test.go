@@ -50,6 +50,7 @@ var allLimiters = []limiters{
 		[]limiter{
 			{program: "async-ratelimiter.mjs", works: true, inexact: true},
 			{program: "bottleneck.mjs", works: true},
+			{program: "bullmq.mjs", works: true},
 			{program: "express-rate-limit.mjs", works: true},
 			{program: "fastify-rate-limit.mjs", works: true},
 			{program: "hono-rate-limiter.mjs", works: true},
@@ -101,6 +102,7 @@ var allLimiters = []limiters{
 			{program: "programs.quart_rate_limiter", works: true, inexact: true},
 			{program: "programs.redis_lock", works: true},
 			{program: "programs.rest_framework", works: true, inexact: true},
+			{program: "programs.rq", works: true},
 			{program: "programs.slowapi", works: true},
 			{program: "programs.throttled_py fixed_window", works: true},
 			{program: "programs.throttled_py sliding_window", works: true},
