@@ -169,7 +169,7 @@ var within = map[string][]string{
 var ofEngine = []string{"engine/admission", "engine/calendar", "engine/database", "engine/keyspace", "engine/limits", "engine/policy", "engine/request", "engine/store", "engine/transaction"}
 
 // ofCommand are the packages of commands. They go with "server/command" in the rules, except for each other.
-var ofCommand = []string{"server/command/all", "server/command/data", "server/command/data/gcra", "server/command/data/hash", "server/command/data/key", "server/command/data/list",
+var ofCommand = []string{"server/command/all", "server/command/data", "server/command/data/gcra", "server/command/data/hash", "server/command/data/key", "server/command/data/list", "server/command/data/stream",
 	"server/command/data/set", "server/command/data/str", "server/command/data/zset", "server/command/limiter", "server/command/ops"}
 
 // forTests are packages that only tests may import.
