@@ -62,6 +62,28 @@ func (r *Row) Access(args [][]byte, i int) Access {
 	return r.Keys.Access
 }
 
+// FlagsOfKey returns the flags of the i-th key in Redis's key specifications. They follow from the access to the key
+// unless the row states them; a row may state others, after a comma, for the keys after the first. A command that
+// overwrites its key, but with these arguments also reads it, has the flags of a command that updates the key.
+func (r *Row) FlagsOfKey(args [][]byte, i int) []string {
+	access := r.Access(args, i)
+	first, others, several := strings.Cut(r.KeyFlags, ", ")
+	flags := first
+	if several && i > 0 {
+		flags = others
+	}
+	switch {
+	case flags != "" && (access&Reads == 0 || !strings.HasPrefix(flags, "OW")):
+	case r.Flags&Write == 0:
+		flags = "RO access"
+	case access == Changes:
+		flags = "RW update"
+	default:
+		flags = "RW access update"
+	}
+	return strings.Fields(flags)
+}
+
 // AccessOf returns how an operation uses its keys; for a Command or Script, how it uses its i-th declared key. EVAL may
 // change keys; keys that the user may not read are marked by [engine.WriteOnly].
 func AccessOf(op *engine.Op, i int) Access {

@@ -47,6 +47,7 @@ type Row struct {
 	Flags     Flag
 	Cost      Cost
 	Keys      Keys
+	KeyFlags  string                   // see FlagsOfKey; empty if they follow from Keys
 	AlsoReads func(args [][]byte) bool // whether, with these arguments, the command reads its first key although Keys does not say so
 
 	Parse    func(r *Request) error                                         // limiter commands: appends to r.Ops

@@ -184,3 +184,40 @@ func runCommandList(_ command.Session, w *resp.Writer, args [][]byte) {
 	}
 	command.WriteTexts(w, names)
 }
+
+// keysOfCommand returns the command among the arguments of COMMAND GETKEYS, and its keys. It writes the error.
+func keysOfCommand(w *resp.Writer, args [][]byte) (row *command.Row, keys [][]byte) {
+	row, err := command.Find(args)
+	switch {
+	case err != nil && command.LookUp(args[0]) == nil:
+		w.Error(errGetKeysCommand.Error())
+	case err != nil:
+		w.Error(errGetKeysArity.Error())
+	case row.Keys.First == 0 && row.Flags&command.MovableKeys == 0:
+		w.Error(errGetKeysNone.Error())
+	default:
+		if keys = row.KeysOf(args); len(keys) == 0 {
+			w.Error(errGetKeysArguments.Error())
+		}
+	}
+	return row, keys
+}
+
+func runGetKeys(_ command.Session, w *resp.Writer, args [][]byte) {
+	if _, keys := keysOfCommand(w, args[2:]); len(keys) > 0 {
+		command.WriteKeys(w, keys)
+	}
+}
+
+func runGetKeysAndFlags(_ command.Session, w *resp.Writer, args [][]byte) {
+	row, keys := keysOfCommand(w, args[2:])
+	if len(keys) == 0 {
+		return
+	}
+	w.Array(len(keys))
+	for i, key := range keys {
+		w.Array(2)
+		w.Bulk(key)
+		command.Statuses(row.FlagsOfKey(args[2:], i)).Write(w)
+	}
+}

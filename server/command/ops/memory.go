@@ -14,7 +14,8 @@ var memoryRows = []command.Row{{
 	Sub: []command.Row{
 		{Name: "usage", Syntax: "key [SAMPLES count]", Group: "server", Summary: "Memory used by a key, in bytes.",
 			Returns: "an integer; null if the key does not exist.", Example: "alice:1",
-			Cost: command.HolderLookup, Flags: command.ReadOnly, Keys: command.Keys{First: 2, Last: 2, Access: command.Reads}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
+			Cost: command.HolderLookup, Flags: command.ReadOnly,
+			KeyFlags: "RO", Keys: command.Keys{First: 2, Last: 2, Access: command.Reads}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
 		{Name: "stats", Group: "server", Summary: "Memory usage by category.",
 			Returns: "a map of names to bytes, percentages and ratios, with Redis's names where they exist. The dataset is the keys; overhead is everything else.",
 			Cost:    command.Information, Flags: command.Observes, Run: runMemoryStats},

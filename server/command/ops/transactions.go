@@ -24,7 +24,8 @@ var transactionRows = []command.Row{{
 	Summary: "Make the next EXEC do nothing if one of the keys has changed by then. The states of keys are compared, including expiries: a key that is " +
 		"as it was counts as unchanged, and so does a limiter if only tokens of its loans were spent.",
 	Returns: "`OK`; EXEC replies null if a key has changed. A connection watches at most 1024 keys.", Example: "alice:1",
-	Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast | command.NoMulti | command.Transaction, Keys: command.ReadKeys, Parse: command.EachKey(engine.Fingerprint), Reply: command.ReplyOK,
+	Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast | command.NoMulti | command.Transaction,
+	KeyFlags: "RO", Keys: command.ReadKeys, Parse: command.EachKey(engine.Fingerprint), Reply: command.ReplyOK,
 }, {
 	Name: "unwatch", Group: "transactions", Summary: "Stop watching keys, as EXEC and DISCARD do.", Since: "0.2.0",
 	Returns: "`OK`.",

@@ -27,7 +27,8 @@ var hashRows = []command.Row{{
 }, {
 	Name: "hsetnx", Syntax: "key field value", Group: "hash", Summary: "Set a field of a hash if it does not exist.",
 	Example: "bucket tokens 5",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(setFieldIfAbsent),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true,
+	KeyFlags: "RW insert", Keys: command.ChangedKey, Data: data.Code(setFieldIfAbsent),
 }, {
 	Name: "hget", Syntax: "key field", Group: "hash", Summary: "The value of a field of a hash.",
 	Example: "bucket tokens",
@@ -51,15 +52,20 @@ var hashRows = []command.Row{{
 }, {
 	Name: "hlen", Syntax: "key", Group: "hash", Summary: "The number of fields of a hash.",
 	Example: "bucket",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.HashKind, countFields, data.CountLarge)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true,
+	KeyFlags: "RO", Keys: command.ReadKey,
+	Data: data.Code(data.ReadsLarge(engine.HashKind, countFields, data.CountLarge)),
 }, {
 	Name: "hexists", Syntax: "key field", Group: "hash", Summary: "Whether a hash has a field.",
 	Example: "bucket tokens",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.HashKind, hasField, data.HasLarge)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true,
+	KeyFlags: "RO", Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.HashKind, hasField, data.HasLarge)),
 }, {
 	Name: "hstrlen", Syntax: "key field", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
 	Example: "bucket tokens",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.HashKind, getFieldLength, getFieldLengthLarge)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true,
+	KeyFlags: "RO", Keys: command.ReadKey,
+	Data: data.Code(data.ReadsLarge(engine.HashKind, getFieldLength, getFieldLengthLarge)),
 }, {
 	Name: "hincrby", Syntax: "key field increment", Group: "hash", Summary: "Add to a number in a field of a hash.",
 	Example: "bucket tokens -1",
@@ -71,7 +77,8 @@ var hashRows = []command.Row{{
 }, {
 	Name: "hdel", Syntax: "key field ...", Group: "hash", Summary: "Remove fields of a hash.",
 	Example: "bucket tokens",
-	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(deleteFields),
+	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true,
+	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(deleteFields),
 }}
 
 func setFields(c *data.Call) (added int, ok bool) {

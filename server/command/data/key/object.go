@@ -13,11 +13,13 @@ var objectRows = []command.Row{{
 		Name: "encoding", Syntax: "key", Group: "generic",
 		Summary: "The encoding that Redis 7.0 would use for the data, which some programs use to estimate its size. Stint itself has one encoding for each kind.",
 		Returns: "a word such as listpack, and raw for a limiter; null if the key does not exist.", Example: "counter",
-		Cost: command.ValuePass, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(objectEncoding),
+		Cost: command.ValuePass, Flags: command.ReadOnly,
+		KeyFlags: "RO", Keys: objectKey, Data: data.Code(objectEncoding),
 	}, {
 		Name: "refcount", Syntax: "key", Group: "generic", Summary: "The number of references to the data: always 1.",
 		Returns: "1; null if the key does not exist.", Example: "counter",
-		Cost: command.ValueCopy, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(func(c *data.Call) {
+		Cost: command.ValueCopy, Flags: command.ReadOnly,
+		KeyFlags: "RO", Keys: objectKey, Data: data.Code(func(c *data.Call) {
 			if _, ok := readObject(c); ok {
 				c.Writer.Int(1)
 			}
@@ -25,7 +27,8 @@ var objectRows = []command.Row{{
 	}, {
 		Name: "freq", Syntax: "key", Group: "generic", Summary: "Always an error: Stint does not count how often keys are used, because it evicts none. RL.TOP lists the keys that are denied most.",
 		Returns: "null if the key does not exist.", Example: "counter",
-		Cost: command.ValueCopy, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(func(c *data.Call) {
+		Cost: command.ValueCopy, Flags: command.ReadOnly,
+		KeyFlags: "RO", Keys: objectKey, Data: data.Code(func(c *data.Call) {
 			if _, ok := readObject(c); ok {
 				c.Fail(errNoFrequency)
 			}
@@ -33,7 +36,8 @@ var objectRows = []command.Row{{
 	}, {
 		Name: "idletime", Syntax: "key", Group: "generic", Summary: "Always 0, as if the key had just been used: Stint evicts no keys, so it does not record when they are used.",
 		Returns: "0; null if the key does not exist.", Example: "counter",
-		Cost: command.ValueCopy, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(func(c *data.Call) {
+		Cost: command.ValueCopy, Flags: command.ReadOnly,
+		KeyFlags: "RO", Keys: objectKey, Data: data.Code(func(c *data.Call) {
 			if _, ok := readObject(c); ok {
 				c.Writer.Int(0)
 			}

@@ -14,15 +14,19 @@ import (
 var renameRows = []command.Row{{
 	Name: "rename", Syntax: "key newkey", Group: "generic", Summary: "Move data to another key, replacing data there.",
 	Returns: "`OK`.",
-	Example: "counter other", Cost: command.ValueCopy, Flags: command.Write, Keys: command.MovedKey, Data: data.Code(rename),
+	Example: "counter other", Cost: command.ValueCopy, Flags: command.Write,
+	KeyFlags: "RW access delete, OW update", Keys: command.MovedKey, Data: data.Code(rename),
 }, {
 	Name: "renamenx", Syntax: "key newkey", Group: "generic", Summary: "Move data to another key, unless that exists.",
 	Returns: "1, or 0 if the other key exists.",
-	Example: "counter other", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.MovedKey, Data: data.Code(renameIfAbsent),
+	Example: "counter other", Cost: command.ValueCopy, Flags: command.Write | command.Fast,
+	KeyFlags: "RW access delete, OW insert", Keys: command.MovedKey, Data: data.Code(renameIfAbsent),
 }, {
 	Name: "copy", Syntax: "key destination [DB index] [REPLACE]", Group: "generic", Summary: "Copy data to another key.",
 	Returns: "1, or 0 if the source does not exist, or the destination does and REPLACE is not given.",
-	Example: "counter other", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM, Keys: command.Keys{First: 1, Last: 2, Access: command.Reads, Others: command.Changes}, Data: data.Code(copyKey),
+	Example: "counter other", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM,
+	KeyFlags: "RO access, OW update", Keys: command.Keys{First: 1, Last: 2, Access: command.Reads, Others: command.Changes},
+	Data: data.Code(copyKey),
 }}
 
 func rename(c *data.Call) {

@@ -32,17 +32,20 @@ var elementRows = []command.Row{{
 	Name: "linsert", Syntax: "key where pivot element", Group: "list",
 	Summary: "Insert an element BEFORE or AFTER the first one that equals the pivot.",
 	Example: "log BEFORE 1 0",
-	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM, Keys: command.ChangedKey, Data: data.Code(insertElement),
+	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM,
+	KeyFlags: "RW insert", Keys: command.ChangedKey, Data: data.Code(insertElement),
 }, {
 	Name: "lrem", Syntax: "key count element", Group: "list",
 	Summary: "Remove elements that equal a value: the first count elements from the head, or from the tail if count is negative; all if it is 0.",
 	Example: "log 0 1",
-	Cost:    command.ValuePass, Flags: command.Write, Keys: command.ChangedKey, Data: data.Code(removeElements),
+	Cost:    command.ValuePass, Flags: command.Write,
+	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(removeElements),
 }, {
 	Name: "ltrim", Syntax: "key start stop", Group: "list",
 	Summary: "Keep only the elements of a list from one index to another, both included.",
 	Example: "log 0 99",
-	Cost:    command.ValueCopy, Flags: command.Write, Keys: command.ChangedKey, Data: data.Code(trimList),
+	Cost:    command.ValueCopy, Flags: command.Write,
+	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(trimList),
 }}
 
 // listPlace turns an index, which may count from the end, into a place. ok is false if it is out of range.

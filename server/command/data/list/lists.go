@@ -12,41 +12,54 @@ import (
 var listRows = []command.Row{{
 	Name: "lpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the head of a list, one after the other.",
 	Example: "log 1 2",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { push(c, head) }),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true,
+	KeyFlags: "RW insert", Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { push(c, head) }),
 }, {
 	Name: "rpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the tail of a list, one after the other.",
 	Example: "log 1 2",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { push(c, tail) }),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true,
+	KeyFlags: "RW insert", Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { push(c, tail) }),
 }, {
 	Name: "lpushx", Syntax: "key element ...", Group: "list", Summary: "Add elements at the head of a list that exists.",
 	Example: "log 1 2",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { pushIfThere(c, head) }),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true,
+	KeyFlags: "RW insert", Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { pushIfThere(c, head) }),
 }, {
 	Name: "rpushx", Syntax: "key element ...", Group: "list", Summary: "Add elements at the tail of a list that exists.",
 	Example: "log 1 2",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { pushIfThere(c, tail) }),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true,
+	KeyFlags: "RW insert", Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { pushIfThere(c, tail) }),
 }, {
 	Name: "lpop", Syntax: "key [count]", Group: "list", Summary: "Remove elements at the head of a list.",
 	Example: "log",
-	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.UsedKey, Answers: data.CountedElements, Data: data.Code(func(c *data.Call) { pop(c, head) }),
+	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true,
+	KeyFlags: "RW access delete", Keys: command.UsedKey, Answers: data.CountedElements,
+	Data: data.Code(func(c *data.Call) { pop(c, head) }),
 }, {
 	Name: "rpop", Syntax: "key [count]", Group: "list", Summary: "Remove elements at the tail of a list.",
 	Example: "log",
-	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.UsedKey, Answers: data.CountedElements, Data: data.Code(func(c *data.Call) { pop(c, tail) }),
+	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true,
+	KeyFlags: "RW access delete", Keys: command.UsedKey, Answers: data.CountedElements,
+	Data: data.Code(func(c *data.Call) { pop(c, tail) }),
 }, {
 	Name: "lmove", Syntax: "key destination from to", Group: "list",
 	Summary: "Move an element from one end of a list to an end of the same or another list. LEFT is the head, RIGHT the tail.",
 	Example: "log other LEFT RIGHT",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Keys: command.MovedKey, Data: data.Code(moveBetweenEnds),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM,
+	KeyFlags: "RW access delete, RW insert", Keys: command.MovedKey, Data: data.Code(moveBetweenEnds),
 }, {
 	Name: "rpoplpush", Syntax: "key destination", Group: "list",
 	Summary: "Move the element at the tail of a list to the head of the same or another list.",
 	Example: "log other",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Keys: command.MovedKey, Data: data.Code(func(c *data.Call) { moveElement(c, tail, head) }),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM,
+	KeyFlags: "RW access delete, RW insert", Keys: command.MovedKey,
+	Data: data.Code(func(c *data.Call) { moveElement(c, tail, head) }),
 }, {
 	Name: "llen", Syntax: "key", Group: "list", Summary: "The length of a list.",
 	Example: "log",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.ListKind, listLength, data.CountLarge)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true,
+	KeyFlags: "RO", Keys: command.ReadKey,
+	Data: data.Code(data.ReadsLarge(engine.ListKind, listLength, data.CountLarge)),
 }}
 
 // listEnd is an end of a list.

@@ -24,17 +24,20 @@ var combineRows = []command.Row{{
 	Name: "sinterstore", Syntax: "destination key ...", Group: "set",
 	Summary: "Store the members that are in all of the sets, replacing data at the destination.",
 	Example: "other seen",
-	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM, Keys: command.StoredKey, Data: data.Code(stores(intersect)),
+	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM,
+	KeyFlags: "RW update, RO access", Keys: command.StoredKey, Data: data.Code(stores(intersect)),
 }, {
 	Name: "sunionstore", Syntax: "destination key ...", Group: "set",
 	Summary: "Store the members that are in any of the sets, replacing data at the destination.",
 	Example: "other seen",
-	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM, Keys: command.StoredKey, Data: data.Code(stores(unite)),
+	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM,
+	KeyFlags: "OW update, RO access", Keys: command.StoredKey, Data: data.Code(stores(unite)),
 }, {
 	Name: "sdiffstore", Syntax: "destination key ...", Group: "set",
 	Summary: "Store the members that are in the first set and in none of the others, replacing data at the destination.",
 	Example: "other seen",
-	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM, Keys: command.StoredKey, Data: data.Code(stores(subtract)),
+	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM,
+	KeyFlags: "OW update, RO access", Keys: command.StoredKey, Data: data.Code(stores(subtract)),
 }, {
 	Name: "sintercard", Syntax: "numkeys key ... [LIMIT limit]", Group: "set",
 	Summary: "The number of members that are in all of the sets, at most the limit.",

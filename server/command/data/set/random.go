@@ -19,7 +19,9 @@ var randomRows = []command.Row{{
 }, {
 	Name: "spop", Syntax: "key [count]", Group: "set", Summary: "Remove random members of a set.",
 	Example: "seen",
-	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Keys: command.UsedKey, Shape: resp.Set, Answers: data.CountedElements, Data: data.Code(popRandomMembers),
+	Cost:    command.ValuePass, Flags: command.Write | command.Fast,
+	KeyFlags: "RW access delete", Keys: command.UsedKey, Shape: resp.Set, Answers: data.CountedElements,
+	Data: data.Code(popRandomMembers),
 }, {
 	Name: "sscan", Syntax: "key cursor [MATCH pattern] [COUNT count]", Group: "set", Summary: "Iterate over the members of a set." + data.ScanNote,
 	Example: "seen 0",

@@ -13,23 +13,28 @@ import (
 var setRows = []command.Row{{
 	Name: "sadd", Syntax: "key member ...", Group: "set", Summary: "Add members to a set.",
 	Example: "seen a b",
-	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(addToSet),
+	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true,
+	KeyFlags: "RW insert", Keys: command.ChangedKey, Data: data.Code(addToSet),
 }, {
 	Name: "srem", Syntax: "key member ...", Group: "set", Summary: "Remove members from a set.",
 	Example: "seen a b",
-	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(removeFromSet),
+	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true,
+	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(removeFromSet),
 }, {
 	Name: "smove", Syntax: "key destination member", Group: "set", Summary: "Move a member from a set to another.",
 	Example: "seen other a",
-	Cost:    command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.MovedKey, Data: data.Code(moveMember),
+	Cost:    command.ValueCopy, Flags: command.Write | command.Fast,
+	KeyFlags: "RW access delete, RW insert", Keys: command.MovedKey, Data: data.Code(moveMember),
 }, {
 	Name: "scard", Syntax: "key", Group: "set", Summary: "The number of members of a set.",
 	Example: "seen",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.SetKind, sizeOfSet, data.CountLarge)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true,
+	KeyFlags: "RO", Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.SetKind, sizeOfSet, data.CountLarge)),
 }, {
 	Name: "sismember", Syntax: "key member", Group: "set", Summary: "Whether a set has a member.",
 	Example: "seen a",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.SetKind, isInSet, data.HasLarge)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true,
+	KeyFlags: "RO", Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.SetKind, isInSet, data.HasLarge)),
 }, {
 	Name: "smismember", Syntax: "key member ...", Group: "set", Summary: "Whether a set has each of several members.",
 	Example: "seen a b",

@@ -15,7 +15,8 @@ var readAndChangeRows = []command.Row{{
 }, {
 	Name: "getdel", Syntax: "key", Group: "string", Summary: "Delete a string, and reply with its value.",
 	Example: "counter",
-	Cost:    command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.UsedKey, Data: data.Code(getAndDelete),
+	Cost:    command.ValueCopy, Flags: command.Write | command.Fast,
+	KeyFlags: "RW access delete", Keys: command.UsedKey, Data: data.Code(getAndDelete),
 }, {
 	Name: "getex", Syntax: "key [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | PERSIST]", Group: "string",
 	Summary: "The value of a string. The options change its expiry.",
@@ -24,12 +25,14 @@ var readAndChangeRows = []command.Row{{
 }, {
 	Name: "mset", Syntax: "key value [key value ...]", Group: "string", Summary: "Set several strings, replacing data of any kind, but not limiters.",
 	Example: "counter 1 other 2",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Keys: command.ChangedPairs, Data: data.Code(setStrings),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM,
+	KeyFlags: "OW update", Keys: command.ChangedPairs, Data: data.Code(setStrings),
 }, {
 	Name: "msetnx", Syntax: "key value [key value ...]", Group: "string", Summary: "Set several strings if none of the keys exists.",
 	Returns: "1, or 0 if one exists: then nothing is changed.",
 	Example: "counter 1 other 2",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Keys: command.ChangedPairs, Data: data.Code(setStringsIfAbsent),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM,
+	KeyFlags: "OW insert", Keys: command.ChangedPairs, Data: data.Code(setStringsIfAbsent),
 }}
 
 func getAndSet(c *data.Call) {

@@ -9,11 +9,13 @@ import (
 var substringRows = []command.Row{{
 	Name: "strlen", Syntax: "key", Group: "string", Summary: "The bytes of a string.",
 	Example: "counter",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(stringLength),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast,
+	KeyFlags: "RO", Keys: command.ReadKey, Data: data.Code(stringLength),
 }, {
 	Name: "append", Syntax: "key value", Group: "string", Summary: "Add bytes to the end of a string.",
 	Example: "counter 1",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, Data: data.Code(appendString),
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast,
+	KeyFlags: "RW insert", Keys: command.ChangedKey, Data: data.Code(appendString),
 }, {
 	Name: "getrange", Syntax: "key start end", Group: "string",
 	Summary: "Bytes of a string from one index to another, both included: 0 is the first, -1 the last.",

@@ -16,11 +16,13 @@ var changeRows = []command.Row{{
 	Name: "xtrim", Syntax: "key strategy [= | ~] threshold [LIMIT count]", Group: "stream",
 	Summary: "Remove the oldest entries of a stream. The strategy MAXLEN keeps as many entries as the threshold says, MINID those from an id on. `~` trims exactly, too.",
 	Example: "events MAXLEN 0", Since: since,
-	Cost: command.ValuePass, Flags: command.Write, Keys: command.UsedKey, Data: data.Code(trim), Dialect: 2,
+	Cost: command.ValuePass, Flags: command.Write,
+	KeyFlags: "RW delete", Keys: command.UsedKey, Data: data.Code(trim), Dialect: 2,
 }, {
 	Name: "xdel", Syntax: "key id ...", Group: "stream", Summary: "Remove entries of a stream.",
 	Example: "events 1-1", Since: since,
-	Cost: command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.UsedKey, Data: data.Code(remove), Dialect: 2,
+	Cost: command.ValuePass, Flags: command.Write | command.Fast, Seeks: true,
+	KeyFlags: "RW delete", Keys: command.UsedKey, Data: data.Code(remove), Dialect: 2,
 }, {
 	Name: "xsetid", Syntax: "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]", Group: "stream",
 	Summary: "Set the last id of a stream.",

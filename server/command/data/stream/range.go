@@ -9,7 +9,8 @@ import (
 var rangeRows = []command.Row{{
 	Name: "xlen", Syntax: "key", Group: "stream", Summary: "The number of entries of a stream.",
 	Example: "events", Since: since,
-	Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(length), Dialect: 2,
+	Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true,
+	KeyFlags: "RO", Keys: command.ReadKey, Data: data.Code(length), Dialect: 2,
 }, {
 	Name: "xrange", Syntax: "key start end [COUNT count]", Group: "stream",
 	Summary: "The entries of a stream between two ids. `-` and `+` are the first and the last one; `(` before an id leaves it out.",

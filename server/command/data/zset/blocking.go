@@ -10,12 +10,14 @@ import (
 var blockingSortedSetRows = []command.Row{{
 	Name: "bzpopmin", Syntax: "key ... timeout", Group: "sorted-set",
 	Summary: "Remove the member with the lowest score of the first sorted set that has one." + data.UntilTimeout,
-	Example: "hits 1", Cost: command.ValuePass, Flags: command.Write | command.Fast | command.Blocking | command.NotInScripts, Keys: data.WaitedKeys, Waits: engine.SortedSetKind, Shape: resp.KeyScored,
+	Example: "hits 1", Cost: command.ValuePass, Flags: command.Write | command.Fast | command.Blocking | command.NotInScripts,
+	KeyFlags: "RW access delete", Keys: data.WaitedKeys, Waits: engine.SortedSetKind, Shape: resp.KeyScored,
 	Data: data.Code(func(c *data.Call) { popFirstMember(c, lowest) }),
 }, {
 	Name: "bzpopmax", Syntax: "key ... timeout", Group: "sorted-set",
 	Summary: "Remove the member with the highest score of the first sorted set that has one." + data.UntilTimeout,
-	Example: "hits 1", Cost: command.ValuePass, Flags: command.Write | command.Fast | command.Blocking | command.NotInScripts, Keys: data.WaitedKeys, Waits: engine.SortedSetKind, Shape: resp.KeyScored,
+	Example: "hits 1", Cost: command.ValuePass, Flags: command.Write | command.Fast | command.Blocking | command.NotInScripts,
+	KeyFlags: "RW access delete", Keys: data.WaitedKeys, Waits: engine.SortedSetKind, Shape: resp.KeyScored,
 	Data: data.Code(func(c *data.Call) { popFirstMember(c, highest) }),
 }}
 

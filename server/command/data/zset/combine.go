@@ -35,15 +35,18 @@ var combineScoredRows = []command.Row{{
 }, {
 	Name: "zunionstore", Syntax: "destination numkeys key ..." + weightsSyntax, Group: "sorted-set",
 	Summary: "Store what ZUNION replies, replacing data at the destination.",
-	Example: "other 1 hits", Cost: command.ValueSort, Flags: command.Write | command.DenyOOM | command.MovableKeys, Keys: combinedKeys, Data: data.Code(storesScored(uniteScored)),
+	Example: "other 1 hits", Cost: command.ValueSort, Flags: command.Write | command.DenyOOM | command.MovableKeys,
+	KeyFlags: "OW update, RO access", Keys: combinedKeys, Data: data.Code(storesScored(uniteScored)),
 }, {
 	Name: "zinterstore", Syntax: "destination numkeys key ..." + weightsSyntax, Group: "sorted-set",
 	Summary: "Store what ZINTER replies, replacing data at the destination.",
-	Example: "other 1 hits", Cost: command.ValueSort, Flags: command.Write | command.DenyOOM | command.MovableKeys, Keys: combinedKeys, Data: data.Code(storesScored(intersectScored)),
+	Example: "other 1 hits", Cost: command.ValueSort, Flags: command.Write | command.DenyOOM | command.MovableKeys,
+	KeyFlags: "OW update, RO access", Keys: combinedKeys, Data: data.Code(storesScored(intersectScored)),
 }, {
 	Name: "zdiffstore", Syntax: "destination numkeys key ...", Group: "sorted-set",
 	Summary: "Store what ZDIFF replies, replacing data at the destination.",
-	Example: "other 1 hits", Cost: command.ValueSort, Flags: command.Write | command.DenyOOM | command.MovableKeys, Keys: combinedKeys, Data: data.Code(storesScored(nil)),
+	Example: "other 1 hits", Cost: command.ValueSort, Flags: command.Write | command.DenyOOM | command.MovableKeys,
+	KeyFlags: "OW update, RO access", Keys: combinedKeys, Data: data.Code(storesScored(nil)),
 }, {
 	Name: "zintercard", Syntax: "numkeys key ... [LIMIT limit]", Group: "sorted-set",
 	Summary: "The number of members that are in all of several sorted sets, or sets, at most the limit.",

@@ -42,7 +42,8 @@ var placeRows = []command.Row{{
 }, {
 	Name: "zremrangebylex", Syntax: "key min max", Group: "sorted-set",
 	Summary: "Remove the members in a range of bytes, where all scores are equal.",
-	Example: "hits [a (b", Cost: command.ValuePass, Flags: command.Write, Keys: command.ChangedKey, Data: data.Code(removeBytes),
+	Example: "hits [a (b", Cost: command.ValuePass, Flags: command.Write,
+	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(removeBytes),
 }}
 
 func placeOfMember(c *data.Call, s datatype.SortedSet, reverse bool) {

@@ -9,11 +9,13 @@ import (
 
 var popRows = []command.Row{{
 	Name: "zpopmin", Syntax: "key [count]", Group: "sorted-set", Summary: "Remove the members with the lowest scores.",
-	Example: "hits", Cost: command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.UsedKey, ShapeOf: shapeOfPop, Answers: data.CountedElements,
+	Example: "hits", Cost: command.ValuePass, Flags: command.Write | command.Fast, Seeks: true,
+	KeyFlags: "RW access delete", Keys: command.UsedKey, ShapeOf: shapeOfPop, Answers: data.CountedElements,
 	Data: data.Code(func(c *data.Call) { popMembers(c, lowest) }),
 }, {
 	Name: "zpopmax", Syntax: "key [count]", Group: "sorted-set", Summary: "Remove the members with the highest scores.",
-	Example: "hits", Cost: command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.UsedKey, ShapeOf: shapeOfPop, Answers: data.CountedElements,
+	Example: "hits", Cost: command.ValuePass, Flags: command.Write | command.Fast, Seeks: true,
+	KeyFlags: "RW access delete", Keys: command.UsedKey, ShapeOf: shapeOfPop, Answers: data.CountedElements,
 	Data: data.Code(func(c *data.Call) { popMembers(c, highest) }),
 }}
 

@@ -15,7 +15,8 @@ import (
 var sortedSetRows = []command.Row{{
 	Name: "zadd", Syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]", Group: "sorted-set",
 	Summary: "Add members to a sorted set, or change their scores.",
-	Example: "hits 1 request", Cost: command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey, AlsoReads: increments, Shape: resp.Double,
+	Example: "hits 1 request", Cost: command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true,
+	KeyFlags: "RW update", Keys: command.ChangedKey, AlsoReads: increments, Shape: resp.Double,
 	Data: data.Code(func(c *data.Call) { addMembers(c, false) }),
 }, {
 	Name: "zincrby", Syntax: "key increment member", Group: "sorted-set",
@@ -24,10 +25,13 @@ var sortedSetRows = []command.Row{{
 	Data: data.Code(func(c *data.Call) { addMembers(c, true) }),
 }, {
 	Name: "zrem", Syntax: "key member ...", Group: "sorted-set", Summary: "Remove members.",
-	Example: "hits request", Cost: command.ValuePass, Flags: command.Write | command.Fast, Seeks: true, Keys: command.ChangedKey, Data: data.Code(removeMembers),
+	Example: "hits request", Cost: command.ValuePass, Flags: command.Write | command.Fast, Seeks: true,
+	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(removeMembers),
 }, {
 	Name: "zcard", Syntax: "key", Group: "sorted-set", Summary: "The number of members of a sorted set.",
-	Example: "hits", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.SortedSetKind, countAllMembers, data.CountLarge)),
+	Example: "hits", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true,
+	KeyFlags: "RO", Keys: command.ReadKey,
+	Data: data.Code(data.ReadsLarge(engine.SortedSetKind, countAllMembers, data.CountLarge)),
 }, {
 	Name: "zcount", Syntax: "key min max", Group: "sorted-set",
 	Summary: "The number of members whose scores are in a range.",
@@ -53,11 +57,13 @@ var sortedSetRows = []command.Row{{
 }, {
 	Name: "zremrangebyscore", Syntax: "key min max", Group: "sorted-set",
 	Summary: "Remove the members in a range of scores.",
-	Example: "hits -inf (1", Cost: command.ValueCopy, Flags: command.Write, Keys: command.ChangedKey, Data: data.Code(removeScores),
+	Example: "hits -inf (1", Cost: command.ValueCopy, Flags: command.Write,
+	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(removeScores),
 }, {
 	Name: "zremrangebyrank", Syntax: "key start stop", Group: "sorted-set",
 	Summary: "Remove the members in a range of places.",
-	Example: "hits 0 -101", Cost: command.ValueCopy, Flags: command.Write, Keys: command.ChangedKey, Data: data.Code(removePlaces),
+	Example: "hits 0 -101", Cost: command.ValueCopy, Flags: command.Write,
+	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(removePlaces),
 }}
 
 // addOptions are the options of ZADD.
