@@ -45,13 +45,16 @@ func newHost(t testing.TB, replace func(*decider.Local) decider.Decider, set ...
 		t.Fatal(err)
 	}
 	channels, changes := new(pubsub.Channels), new(keyevents.Hub)
+	commands := new(Commands)
+	executor := commands.On(&cfg, nil).(*data.Executor)
+	executor.ScriptTime = 0
 	h := &testHost{clock: clocktest.New(testStart), store: store.New(store.Config{
-		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &data.Executor{Databases: cfg.Databases}, Publish: channels.Publish, Changed: changes.Changed, Warned: warn.New(warn.Options{Publish: channels.Publish}).Note,
+		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: executor, Publish: channels.Publish, Changed: changes.Changed, Warned: warn.New(warn.Options{Publish: channels.Publish}).Note,
 	})}
 	changes.Attach(h.store.Observe)
 	local := &decider.Local{Store: h.store, Clock: h.clock.Clock}
 	o := Options{
-		Config: cfg, Decider: local, Keys: h.store, Channels: channels, KeyEvents: changes, Clock: h.clock.Clock, Version: "0.0.0-test", Commit: "0123456789ab",
+		Config: cfg, Decider: local, Keys: h.store, Channels: channels, KeyEvents: changes, Commands: commands, Clock: h.clock.Clock, Version: "0.0.0-test", Commit: "0123456789ab",
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	if replace != nil {

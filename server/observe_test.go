@@ -67,6 +67,29 @@ func TestMonitorIsBounded(t *testing.T) {
 	}
 }
 
+// MONITOR shows the calls of a script after the script, up to as many bytes as a backlog has.
+func TestMonitorShowsCallsOfScripts(t *testing.T) {
+	p := newSessionPlayer(t, 0)
+	p.do(t, "watcher", "MONITOR")
+	p.do(t, "client", "EVAL return{redis.call('SET',KEYS[1],'1'),redis.call('PING')} 1 k")
+	watcher := p.conns["watcher"]
+	lines := strings.Split(strings.TrimSuffix(watcher.sent.String(), "\r\n"), "\r\n")
+	if n := len(lines); n < 3 || !strings.Contains(lines[n-3], ` "EVAL" `) ||
+		!strings.HasSuffix(lines[n-2], ` [0 lua] "SET" "k" "1"`) || !strings.HasSuffix(lines[n-1], ` [0 lua] "PING"`) {
+		t.Errorf("%q", lines)
+	}
+	const calls = 30
+	watcher.Attach(stuckLink{}, nil)
+	p.conns["client"].deliver(frame("EVAL", fmt.Sprintf("for i = 1, %d do redis.call('ECHO', ARGV[1]) end", calls), "0",
+		strings.Repeat("x", monitor.MaxBacklogBytes/20)))
+	if n := watcher.Usage().Backlog; n > monitor.MaxBacklogBytes {
+		t.Errorf("a backlog of %d bytes", n)
+	}
+	if n := p.env.Monitors.Dropped(); n < calls-20 || n >= calls {
+		t.Errorf("%d calls were left out", n)
+	}
+}
+
 type stuckLink struct{}
 
 func (stuckLink) Write(b []byte) (int, error)      { return len(b), nil }

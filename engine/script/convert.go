@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/engine/script/value"
 )
 
-// converter makes Lua's values from a command's reply in RESP2.
+// converter makes Lua's values from a command's reply, in RESP2 or RESP3.
 type converter struct {
 	L       *interpreter.Thread
 	reply   []byte
@@ -89,7 +89,53 @@ func (c *converter) value(depth int) value.Value {
 			t.SetInt(i+1, c.value(depth+1))
 		}
 		return value.OfTable(t)
+	case '_':
+		c.line()
+		return value.Nil
+	case '#':
+		return value.Bool(string(c.line()) == "#t")
+	case ',':
+		return c.double(c.line()[1:])
+	case '%':
+		return c.fields("map", depth)
+	case '~':
+		return c.fields("set", depth)
 	}
 	c.bad()
 	return value.Nil
+}
+
+// double makes a table with the number as its only field, as Redis does, because a plain number of a script becomes an
+// integer in the script's reply.
+func (c *converter) double(text []byte) value.Value {
+	number, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		c.bad()
+	}
+	return c.onlyField("double", value.Number(number))
+}
+
+// fields makes a table from a map, or from a set, whose members have the value true.
+func (c *converter) fields(kind string, depth int) value.Value {
+	n := int(c.number())
+	c.L.Charge(10 + 4*n)
+	t := c.L.NewTable(0, 0)
+	for range n {
+		key, of := c.value(depth+1), value.True
+		if kind == "map" {
+			of = c.value(depth + 1)
+		}
+		if key.IsNil() {
+			c.bad()
+		}
+		t.Set(key, of)
+	}
+	return c.onlyField(kind, value.OfTable(t))
+}
+
+func (c *converter) onlyField(name string, v value.Value) value.Value {
+	c.L.Charge(replyPrice)
+	t := c.L.NewTable(0, 1)
+	t.SetString(name, v)
+	return value.OfTable(t)
 }

@@ -15,8 +15,9 @@
 //   - Tables iterate in order of insertion; a deleted and restored key keeps its place, and keys that are set while pairs
 //     runs are not visited. tostring(table) numbers the objects of a run: table: 0x00000001.
 //   - A coroutine may yield across pcall, metamethods and iterators.
-//   - redis.setresp(3), redis.acl_check_cmd, redis.breakpoint, redis.debug and string.dump are absent, load and loadstring
-//     read source only, and collectgarbage does nothing.
+//   - redis.acl_check_cmd, redis.breakpoint, redis.debug and string.dump are absent, load and loadstring read source only,
+//     and collectgarbage does nothing.
+//   - After redis.setresp(3) the script's own reply is still made in RESP2.
 //   - "#" honours __len on tables. xpcall calls its handler after the stack has unwound. Chains of __index end after 8 tables.
 //   - Every NaN prints as -nan. sin, exp and their like may differ in the last digit.
 //   - The length of a table with holes is its last index; Redis may find another border.

@@ -145,3 +145,5 @@ func BenchmarkReturn(b *testing.B) {
 }
 
 func (stub) Expired() bool { return false }
+
+func (stub) UseRESP3(on bool) bool { return !on }

@@ -67,3 +67,5 @@ func (m *memory) Call(reply []byte, args [][]byte, _ any) ([]byte, int) {
 }
 
 func (*memory) Expired() bool { return false }
+
+func (*memory) UseRESP3(on bool) bool { return !on }

@@ -26,7 +26,10 @@ type Caller interface {
 	// Find returns what the caller knows of the command with a name, which it is given back for each call that has this name
 	// as a constant. It depends on nothing but the name. nil means that the caller must look at the arguments.
 	Find(name string) (row any)
-	// Call appends the RESP2 reply to a command to reply. args[0] is the command's name as the script wrote it; args are
+	// UseRESP3 says whether the replies of the calls from here on are in RESP3. At the start of a script they are in
+	// RESP2. It reports whether the caller can reply in that version.
+	UseRESP3(on bool) (ok bool)
+	// Call appends the reply to a command to reply. args[0] is the command's name as the script wrote it; args are
 	// valid during the call only, and must not be changed. row is what Find returned for the name, or nil. steps are the
 	// price of the command, from the script's [Budget], beyond the price of any call.
 	Call(reply []byte, args [][]byte, row any) (out []byte, steps int)
@@ -119,7 +122,7 @@ func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, calle
 	if failed != nil {
 		reply = appendError(reply, failed.Reply(p.sha))
 	} else {
-		w := replyWriter{run: m.run}
+		w := replyWriter{run: m.run, resp3: m.resp3}
 		reply = w.write(reply, result, 0)
 		if w.failed != "" {
 			reply = appendError(reply[:start], w.failed)

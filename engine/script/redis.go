@@ -246,13 +246,15 @@ func setResp(L *interpreter.Thread) int {
 		failTable(L, "ERR redis.setresp() requires one argument.")
 	}
 	version, _ := L.AsNumber(L.Get(1))
-	switch ctext.ToInt64(version) {
-	case 2:
-	case 3:
-		failTable(L, "ERR redis.setresp(3) is not supported.")
-	default:
+	n := ctext.ToInt64(version)
+	if n != 2 && n != 3 {
 		failTable(L, "ERR RESP version must be 2 or 3.")
 	}
+	m := machineOf(L)
+	if !m.caller.UseRESP3(n == 3) {
+		failTable(L, "ERR redis.setresp(3) is not supported.")
+	}
+	m.resp3 = n == 3
 	return 0
 }
 

@@ -112,3 +112,5 @@ func TestRecordedReplies(t *testing.T) {
 }
 
 func (*redisServer) Expired() bool { return false }
+
+func (*redisServer) UseRESP3(on bool) bool { return !on }

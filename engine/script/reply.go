@@ -19,6 +19,7 @@ const (
 // replyWriter makes a reply from a script's result.
 type replyWriter struct {
 	run    *interpreter.Run
+	resp3  bool   // false is 0 and not null, as Redis replies after redis.setresp(3)
 	failed string // the error to reply instead
 }
 
@@ -61,6 +62,9 @@ func (w *replyWriter) write(reply []byte, v value.Value, depth int) []byte {
 	case value.BoolKind:
 		if v.IsTrue() {
 			return append(reply, ":1\r\n"...)
+		}
+		if w.resp3 {
+			return append(reply, ":0\r\n"...)
 		}
 	case value.TableKind:
 		if depth >= maxReplyDepth {

@@ -15,6 +15,7 @@ type machine struct {
 	args    [][]byte // of redis.call
 	numbers []byte   // the texts of those that are numbers
 	replies []byte   // that the run reads
+	resp3   bool     // redis.setresp(3) was called
 }
 
 var machines = sync.Pool{New: func() any { return &machine{run: interpreter.NewRun()} }}
@@ -33,7 +34,7 @@ func (m *machine) Expired() bool { return m.caller.Expired() }
 
 // start prepares a run.
 func (m *machine) start(p *Program, budget int, keys, argv [][]byte, caller Caller) {
-	m.caller = caller
+	m.caller, m.resp3 = caller, false
 	m.run.Start(m, budget-p.weight, keys, argv)
 }
 

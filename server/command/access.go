@@ -184,7 +184,7 @@ func (r *Row) NamesItsKeys() bool {
 
 // touchesAllKeys reports whether a command looks at keys that no argument names.
 func (r *Row) touchesAllKeys() bool {
-	return r.Group == "generic" || r.Group == "server" && r.Name != "time"
+	return r.Group == "generic" || r.Group == "server" && r.Flags&Harmless == 0
 }
 
 // KeysOf returns the keys among a command's arguments. If they are movable and the arguments are wrong, it returns

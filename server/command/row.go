@@ -33,6 +33,7 @@ const (
 	AllKeys                       // concerns all keys of a database, although its group is not generic
 	Observes                      // looks at the server's state and at no keys
 	DenyOOM                       // may need more memory
+	ByVersion                     // the reply depends on the server's version: a script that has called it may not write
 )
 
 // Row describes one command. Arity and the argument tree of COMMAND DOCS come from Syntax.

@@ -83,6 +83,35 @@ func (m *Monitors) Show(row *command.Row, args [][]byte, now int64, database uin
 	}
 }
 
+// Drop counts lines that are left out of all backlogs.
+func (m *Monitors) Drop(lines int64) {
+	if lines == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, b := range m.all {
+		m.dropped.Add(lines)
+		b.drop(lines)
+	}
+}
+
+// drop counts lines that are left out, and wakes the connection, which is told.
+func (b *Backlog) drop(lines int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dropped += lines
+	b.wakeOnce()
+}
+
+// wakeOnce wakes the connection unless it was woken for an earlier line.
+func (b *Backlog) wakeOnce() {
+	if !b.woken {
+		b.woken = true
+		b.wake()
+	}
+}
+
 // add puts a line into the backlog, and reports whether there was room.
 func (b *Backlog) add(line []byte) bool {
 	b.mu.Lock()
@@ -93,10 +122,7 @@ func (b *Backlog) add(line []byte) bool {
 	} else {
 		b.dropped++
 	}
-	if !b.woken {
-		b.woken = true
-		b.wake()
-	}
+	b.wakeOnce()
 	return fits
 }
 

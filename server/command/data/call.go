@@ -46,13 +46,19 @@ func ParseOp(r *command.Request, row *command.Row) error {
 		op.Options = engine.Peek
 	}
 	r.Ops = append(r.Ops, op)
-	if r.Shape = row.Shape; r.Shape == resp.Scored && !HasWord(r.Args[keys.To:], "WITHSCORES") {
-		r.Shape = resp.Same
-	}
-	if row.ShapeOf != nil {
-		r.Shape = row.ShapeOf(r.Args)
-	}
+	r.Shape = shapeOf(row, r.Args)
 	return nil
+}
+
+// shapeOf returns the shape of the reply to a command.
+func shapeOf(row *command.Row, args [][]byte) resp.Shape {
+	switch {
+	case row.ShapeOf != nil:
+		return row.ShapeOf(args)
+	case row.Shape == resp.Scored && !HasWord(args[row.Keys.Of(args).To:], "WITHSCORES"):
+		return resp.Same
+	}
+	return row.Shape
 }
 
 // keysFirst reorders pairs of keys and values so that all keys come first, and returns the number of keys.

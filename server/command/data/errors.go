@@ -39,7 +39,9 @@ var (
 		"Scripts cannot use `RL.ALL`, `RL.CHECK`, `HT.ACQUIRE`, `AS`, `RL.SETTLE` and `RL.CANCEL`. But a script is atomic, so it can ask one limit after the other, and after a denial give tokens back with `RL.REFUND`.")
 	errWriteInReadOnly = command.DataErrors.Add("ERR Write commands are not allowed from read-only scripts.",
 		"The script writes, although it was called by `EVAL_RO` or `EVALSHA_RO`, or after `READONLY`, or its first line has the flag `no-writes`.")
-	errScriptWrites      = command.DataErrors.Add("ERR Can not execute a script with write flag using *_ro command.", "")
+	errScriptWrites   = command.DataErrors.Add("ERR Can not execute a script with write flag using *_ro command.", "")
+	errWriteByVersion = command.DataErrors.Add("ERR a script that has called %s may not write",
+		"The nodes of a cluster run the same script, and while it is upgraded, nodes of two versions have different commands. Ask for commands outside of the script.")
 	errNoCommandInScript = command.DataErrors.Add("ERR The user executing the script can't run this command or subcommand",
 		"The user may run scripts, but not a command that this script calls: `ACL SETUSER name +command`.")
 	ErrNoKeyInScript = command.DataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
@@ -90,12 +91,16 @@ type scriptCaller struct {
 	isUnlimited bool // the script may call every command on every key
 
 	noWrites bool          // the script's first line has the flag no-writes
+	resp3    bool          // the script reads replies in RESP3
+	asked    string        // the command by which the script asked for what depends on the server's version
 	most     time.Duration // how long the script may run; 0 is no limit
 	began    time.Time     // when the interpreter first asked whether the script has expired, some 50 µs after its start
 	expired  bool          // the script ran too long and was ended
 
 	isWatched bool        // MONITOR shows the calls
 	calls     []shownCall // to be shown at the end, because a script that needs more locks begins again
+	callBytes int         // of calls
+	left      int64       // the number of calls for which there was no room
 }
 
 // shownCall is a call that MONITOR shows.
@@ -120,6 +125,13 @@ func (s *scriptCaller) Expired() bool {
 	return s.expired
 }
 
+// UseRESP3 implements [script.Caller]. Scripts of the first dialect could not read RESP3.
+func (s *scriptCaller) UseRESP3(on bool) bool {
+	ok := !on || s.call.op.Tokens > 1
+	s.resp3 = on && ok
+	return ok
+}
+
 // Find implements [script.Caller]: it returns the row of a command without subcommands.
 func (s *scriptCaller) Find(name string) any {
 	if row := command.LookUp([]byte(name)); row != nil && len(row.Sub) == 0 {
@@ -139,7 +151,7 @@ func (s *scriptCaller) Call(reply []byte, args [][]byte, known any) (out []byte,
 			row = sub
 		}
 	}
-	c.Args, c.Writer = args, resp.Writer{Buf: reply}
+	c.Args, c.Writer = args, resp.Writer{Buf: reply, RESP3: s.resp3 && row != nil && row.Run != nil}
 	err := s.check(row, args)
 	if err == nil && s.isWatched {
 		s.note(row, args)
@@ -153,11 +165,26 @@ func (s *scriptCaller) Call(reply []byte, args [][]byte, known any) (out []byte,
 		s.limit(row, c)
 	}
 	out, c.Args, c.Writer.Buf = c.Writer.Buf, nil, nil // do not keep buffers alive
+	if s.resp3 && err == nil && row.Run == nil {
+		w := resp.Writer{RESP3: true}
+		w.FromRESP2(out[len(reply):], shapeOf(row, args))
+		out = append(reply, w.Buf...)
+	}
 	return out, (s.call.Tx.Work() - before) / workOfStep
 }
 
-// note keeps a call for MONITOR.
+// note keeps a call for MONITOR, unless the calls of this script already take as much as the backlog of a connection.
 func (s *scriptCaller) note(row *command.Row, args [][]byte) {
+	const ofCall, ofArg = int(unsafe.Sizeof(shownCall{})), int(unsafe.Sizeof([]byte(nil)))
+	size := ofCall
+	for _, arg := range args {
+		size += ofArg + len(arg)
+	}
+	if s.left > 0 || s.callBytes+size > monitor.MaxBacklogBytes {
+		s.left++
+		return
+	}
+	s.callBytes += size
 	call := shownCall{row: row, database: s.call.Tx.Database()}
 	for _, arg := range args {
 		call.args = append(call.args, bytes.Clone(arg))
@@ -172,8 +199,9 @@ func (s *scriptCaller) show() {
 			c := &s.calls[i]
 			s.call.executor.Monitors.Show(c.row, c.args, s.call.Tx.Now(), c.database, "lua")
 		}
+		s.call.executor.Monitors.Drop(s.left)
 	}
-	s.calls = nil
+	s.calls, s.callBytes, s.left = nil, 0, 0
 }
 
 // workOfStep is the work, in units of [engine.Result.Work], that takes as long as a step of a script, about 40 ns.
@@ -184,12 +212,14 @@ func (s *scriptCaller) check(row *command.Row, args [][]byte) error {
 	switch {
 	case row == nil, row.Dialect > s.call.op.Tokens && row.Since != command.FirstVersion:
 		return errUnknownInScript
-	case !row.InScripts(), row.Dialect > s.call.op.Tokens:
+	case !row.InScripts(), row.Dialect > s.call.op.Tokens, len(row.Sub) > 0 && len(args) > 1:
 		return errNotInScript
 	case !row.Accepts(len(args)):
 		return errArityInScript
 	case row.Flags&command.Write != 0 && (s.call.Tx.ReadOnly() || s.noWrites):
 		return errWriteInReadOnly
+	case row.Flags&command.Write != 0 && s.asked != "":
+		return errWriteByVersion.With(s.asked)
 	case s.isUnlimited:
 	case !s.mayCall(row):
 		return errNoCommandInScript
@@ -197,6 +227,9 @@ func (s *scriptCaller) check(row *command.Row, args [][]byte) error {
 		return ErrNoKeyInScript
 	case !s.owns(row, args):
 		return ErrNotOwnedInScript
+	}
+	if row.Flags&command.ByVersion != 0 {
+		s.asked = row.Title()
 	}
 	return nil
 }

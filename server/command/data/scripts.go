@@ -135,7 +135,8 @@ func runScript(c *Call, program *script.Program) {
 		return
 	}
 	caller := c.caller()
-	caller.noWrites, caller.most, caller.began, caller.expired = program.NoWrites(), 0, time.Time{}, false
+	caller.noWrites, caller.resp3, caller.asked = program.NoWrites(), false, ""
+	caller.most, caller.began, caller.expired = 0, time.Time{}, false
 	if c.Tx.Alone() {
 		caller.most = c.executor.ScriptTime
 	}

@@ -6,40 +6,51 @@ import (
 
 	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
 )
 
 var commandRows = []command.Row{{
 	Name: "command", Syntax: "[subcommand]", Group: "server", Summary: "Describe the commands.",
 	Returns: "an array with one array for each command: name, arity, flags, first key, last key, step, categories and more.",
-	Cost:    command.LongText, Flags: command.Harmless, Run: func(_ command.Session, w *resp.Writer, _ [][]byte) { writeRows(w, tableRows()) },
+	Cost:    command.LongText, Flags: command.Harmless | command.ByVersion,
+	Run: runCommand, Data: inScript(runCommand), Dialect: 2,
 	Sub: []command.Row{
 		{Name: "count", Group: "server", Summary: "The number of commands.",
 			Returns: "an integer.",
-			Cost:    command.Light, Flags: command.Harmless,
-			Run: func(_ command.Session, w *resp.Writer, _ [][]byte) { w.Int(int64(len(command.Table))) }},
+			Cost:    command.Light, Flags: command.Harmless | command.ByVersion,
+			Run: runCommandCount, Data: inScript(runCommandCount), Dialect: 2},
 		{Name: "info", Syntax: "[name ...]", Group: "server", Summary: "Arity, flags and key positions of commands.",
 			Returns: "the same as COMMAND of the named commands; null for an unknown command.", Example: "get",
-			Cost: command.LongText, Flags: command.Harmless,
-			Run: runCommandInfo},
+			Cost: command.LongText, Flags: command.Harmless | command.ByVersion,
+			Run: runCommandInfo, Data: inScript(runCommandInfo), Dialect: 2},
 		{Name: "docs", Syntax: "[name ...]", Group: "server", Summary: "Summary and arguments of commands.",
 			Returns: "a map of commands to maps of summary, since, group and arguments.", Example: "get",
-			Cost: command.LongText, Flags: command.Harmless,
-			Run: runCommandDocs},
+			Cost: command.LongText, Flags: command.Harmless | command.ByVersion,
+			Run: runCommandDocs, Data: inScript(runCommandDocs), Dialect: 2},
 		{Name: "list", Syntax: "[FILTERBY filter value]", Group: "server", Summary: "The names of the commands.",
 			Returns: "an array of names. The filter is PATTERN with a glob pattern, ACLCAT with a category, or MODULE.",
-			Cost:    command.LongText, Flags: command.Harmless,
-			Run: runCommandList},
+			Cost:    command.LongText, Flags: command.Harmless | command.ByVersion,
+			Run: runCommandList, Data: inScript(runCommandList), Dialect: 2},
 		{Name: "getkeys", Syntax: "command argument [argument ...]", Group: "server", Summary: "The keys in a command.",
 			Returns: "an array of keys.", Example: "del alice:1",
-			Cost: command.Report, Flags: command.Harmless,
-			Run: runGetKeys},
+			Cost: command.Report, Flags: command.Harmless | command.ByVersion,
+			Run: runGetKeys, Data: inScript(runGetKeys), Dialect: 2},
 		{Name: "getkeysandflags", Syntax: "command argument [argument ...]", Group: "server", Summary: "The keys in a command, and how it uses them.",
 			Returns: "an array of each key with its flags, as in Redis: RO, RW, OW or RM, and access, update, insert or delete.", Example: "del alice:1",
-			Since: "0.3.0", Cost: command.Report, Flags: command.Harmless,
-			Run: runGetKeysAndFlags},
+			Since: "0.3.0", Cost: command.Report, Flags: command.Harmless | command.ByVersion,
+			Run: runGetKeysAndFlags, Data: inScript(runGetKeysAndFlags), Dialect: 2},
 	},
 }}
+
+// inScript is the Data of a row whose Run needs no session.
+func inScript(run func(command.Session, *resp.Writer, [][]byte)) int {
+	return data.Code(func(c *data.Call) { run(nil, &c.Writer, c.Args) })
+}
+
+func runCommand(_ command.Session, w *resp.Writer, _ [][]byte) { writeRows(w, tableRows()) }
+
+func runCommandCount(_ command.Session, w *resp.Writer, _ [][]byte) { w.Int(int64(len(command.Table))) }
 
 func tableRows() []*command.Row {
 	rows := make([]*command.Row, len(command.Table))
