@@ -71,7 +71,7 @@ func (s *Server) Shutdown(now, noSave bool) {
 // drain asks every connection to close once its replies are out, until the shutdown timeout. It reports whether all
 // did.
 func (s *Server) drain() (clean bool) {
-	s.env.Draining.Store(true)
+	s.env.Drain()
 	deadline := s.env.Clock.Now() + int64(s.Config().ShutdownTimeout)
 	for s.env.Registry.Count() > 0 {
 		if s.forceStop.Load() || s.env.Clock.Now() >= deadline {

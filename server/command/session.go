@@ -1,6 +1,8 @@
 package command
 
 import (
+	"time"
+
 	"github.com/stintdb/stint/engine"
 
 	"github.com/stintdb/stint/server/localstore"
@@ -39,6 +41,9 @@ type Session interface {
 
 	// Unblock ends the wait of a connection for keys. It reports whether the connection was waiting.
 	Unblock(id int64, withError bool) (waited bool)
+
+	// Pause is the pause of all connections.
+	Pause() Pause
 
 	// Begin, Discard and Exec are MULTI, DISCARD and EXEC.
 	Begin() error
@@ -169,6 +174,26 @@ type Server interface {
 	// Membership is the cluster that this server is a node of, nil for a standalone server.
 	Membership() Membership
 }
+
+// Pause holds back commands of all connections.
+type Pause interface {
+	// Start begins a pause, or extends the current one. Neither its end nor its mode becomes a weaker one.
+	Start(d time.Duration, mode PauseMode)
+	// Stop ends the pause, if there is one.
+	Stop()
+}
+
+// PauseMode says which commands CLIENT PAUSE holds back. A greater one holds more.
+type PauseMode uint8
+
+// The modes.
+const (
+	PauseWrites PauseMode = iota + 1 // those that may change keys
+	PauseAll
+)
+
+// ClientUnpause is the full name of CLIENT UNPAUSE, which no pause holds back.
+const ClientUnpause = "client|unpause"
 
 // ClientInfo is what CLIENT KILL and CLIENT LIST select connections by.
 type ClientInfo struct {

@@ -15,6 +15,9 @@ func (s *Session) onDisconnect() {
 	if a := s.pending; a != nil && a.attempt != nil {
 		s.env.Logins.Cancel(a.attempt)
 	}
+	if s.public.Wait.Has(wait.ForPause) {
+		s.env.pause.forget(s)
+	}
 	s.stopMonitor()
 	s.public.Cache.Stop()
 	s.subscriptions.end()

@@ -63,7 +63,7 @@ func (s *Session) finishDecision(out *commandBatch) {
 	out.first = decided.copiedKeys.command
 	s.record(out, decided.started)
 	s.public.Publish(&s.client)
-	s.closeIfKilled()
+	s.public.StopIfKilled()
 	s.env.putBatch(decided)
 }
 

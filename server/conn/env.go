@@ -72,6 +72,7 @@ type Env struct {
 
 	leaders uint64 // as FollowLeader saw them last
 
+	pause     clientPause
 	batches   sync.Pool
 	callers   sync.Pool // of sessions, see getCaller
 	cleanup   cleanup

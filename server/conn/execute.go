@@ -15,6 +15,12 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	if err == nil && row.Run != nil && len(batch.replies) > 0 {
 		return false
 	}
+	if err == nil && s.env.pause.holds(row, &s.multi) {
+		if len(batch.replies) == 0 {
+			s.env.pause.hold(s)
+		}
+		return false
+	}
 	if err != nil && command.IsHTTP(args[0]) {
 		s.public.Wait.Begin(wait.ForClose)
 		s.env.Registry.LogClosed(slog.LevelWarn,
@@ -68,6 +74,9 @@ func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
 	batch.out.RESP3 = s.client.RESP3
 	if s.public.Wait.IsDue(wait.ReplyEvents) {
 		s.public.TouchAt(s.started) // it was made to wait, so it was not idle
+	}
+	if s.public.Wait.IsDue(wait.ForPause) {
+		s.public.Wait.End(wait.ForPause)
 	}
 	if s.public.Wait.IsDue(wait.ForDecision) {
 		s.finishDecision(batch)

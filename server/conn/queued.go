@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/stintdb/stint/server/command"
@@ -13,6 +14,11 @@ type transaction struct {
 	queued      []queuedCommand
 	bytes       int // of the arguments, counted as their bound counts them
 	memoryBytes int // the memory of the queued commands
+}
+
+// writes reports whether EXEC may change keys.
+func (t *transaction) writes() bool {
+	return slices.ContainsFunc(t.queued, func(c queuedCommand) bool { return c.row.Flags&command.Write != 0 })
 }
 
 type queuedCommand struct {

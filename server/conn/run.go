@@ -2,7 +2,6 @@ package conn
 
 import (
 	"github.com/stintdb/stint/server/command"
-	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/slowlog"
 )
 
@@ -22,7 +21,7 @@ func (s *Session) run(row *command.Row, args [][]byte, batch *commandBatch) {
 	if s.silent {
 		batch.out.Buf, s.silent = batch.out.Buf[:mark], false
 	}
-	s.closeIfKilled()
+	s.public.StopIfKilled()
 }
 
 // runTimed executes a command that may be slow, and measures it separately.
@@ -46,11 +45,4 @@ func (s *Session) takeReplyMode() (quiet bool) {
 		s.replyMode = command.ReplyOn
 	}
 	return quiet
-}
-
-// closeIfKilled has a connection that killed itself execute nothing more.
-func (s *Session) closeIfKilled() {
-	if s.public.IsKilled() {
-		s.public.Wait.Begin(wait.ForClose)
-	}
 }

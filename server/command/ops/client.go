@@ -1,8 +1,10 @@
 package ops
 
 import (
+	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
@@ -42,6 +44,15 @@ var clientRows = []command.Row{{
 			Returns: "1 if the connection was waiting, 0 if not, an integer.",
 			Example: "1",
 			Cost:    command.Light, Flags: command.Admin | command.Connection | command.Dangerous, Run: runClientUnblock},
+		{Name: "pause", Syntax: "timeout [WRITE | ALL]", Group: "connection", Since: "0.3.0",
+			Summary: "Hold back the commands of all connections to this node for a time in milliseconds: all commands except CLIENT UNPAUSE, or with WRITE, those that may change keys. " +
+				"Held commands are executed afterwards. Pauses add up: the latest end counts, and ALL over WRITE. A shutdown ends the pause.",
+			Returns: "`OK`.", Example: "1 WRITE",
+			Cost: command.Light, Flags: command.Admin | command.Connection | command.Dangerous, Run: runClientPause},
+		{Name: "unpause", Group: "connection", Summary: "End the pause that CLIENT PAUSE began.", Since: "0.3.0",
+			Returns: "`OK`.",
+			Cost:    command.Light, Flags: command.Admin | command.Connection | command.Dangerous,
+			Run: func(s command.Session, w *resp.Writer, _ [][]byte) { s.Pause().Stop(); w.Status("OK") }},
 		{Name: "no-evict", Syntax: "ON | OFF", Group: "connection", Summary: "Accepted without effect, because connections are not evicted for memory.",
 			Returns: "`OK`.", Example: "ON",
 			Cost: command.Light, Flags: command.Connection,
@@ -85,6 +96,38 @@ func runSetInfo(s command.Session, w *resp.Writer, args [][]byte) {
 		err = errClientText.With(strings.ToLower(string(args[2])))
 	}
 	okOrError(w, err)
+}
+
+// longestPause is the longest time of CLIENT PAUSE, some 292 years.
+const longestPause = time.Duration(math.MaxInt64)
+
+func runClientPause(s command.Session, w *resp.Writer, args [][]byte) {
+	mode := command.PauseAll
+	millis, ok := command.ParseRedisInt(args[2])
+	switch {
+	case len(args) > 4:
+		w.Error(errSubcommand.With(command.Truncate(args[1], 64), "CLIENT").Error())
+		return
+	case len(args) == 4 && command.IsWord(args[3], "WRITE"):
+		mode = command.PauseWrites
+	case len(args) == 4 && !command.IsWord(args[3], "ALL"):
+		w.Error(errPauseMode.Error())
+		return
+	}
+	switch {
+	case !ok:
+		w.Error(errTimeoutInteger.Error())
+		return
+	case millis < 0:
+		w.Error(command.ErrTimeoutNegative.Error())
+		return
+	}
+	d := longestPause
+	if millis < int64(longestPause/time.Millisecond) {
+		d = time.Duration(millis) * time.Millisecond
+	}
+	s.Pause().Start(d, mode)
+	w.Status("OK")
 }
 
 func onOff(set func(s command.Session, on bool)) func(command.Session, *resp.Writer, [][]byte) {

@@ -14,6 +14,7 @@ var (
 		"Use another connection for more channels. Subscriptions to earlier channels stay; the error is the reply for this channel and all later channels.")
 	errListedChannels  = command.ConnectionErrors.Add("ERR PUBSUB CHANNELS lists channels where there are at most %d", "")
 	errUnblockReason   = command.ConnectionErrors.Add("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR", "")
+	errPauseMode       = command.ConnectionErrors.Add("ERR CLIENT PAUSE mode must be WRITE or ALL", "")
 	errSlowlogCount    = command.ConnectionErrors.Add("ERR count should be greater than or equal to -1", "")
 	errClientID        = command.ConnectionErrors.Add("ERR Invalid client ID", "")
 	errKillID          = command.ConnectionErrors.Add("ERR client-id should be greater than 0", "")

@@ -85,6 +85,13 @@ func (c *Connection) IsDue(e wait.Event) bool { return c.Wait.IsDue(e) }
 // IsKilled reports whether the connection is to be closed.
 func (c *Connection) IsKilled() bool { return c.killed.Load() }
 
+// StopIfKilled has a connection that killed itself execute nothing more.
+func (c *Connection) StopIfKilled() {
+	if c.IsKilled() {
+		c.Wait.Begin(wait.ForClose)
+	}
+}
+
 // Kill tells the owner of the connection to close it. Any goroutine may call it.
 func (c *Connection) Kill() {
 	c.killed.Store(true)

@@ -12,6 +12,7 @@ import "sync/atomic"
 //	ForAnswer    AwaitReply: something outside answers          done                writePending
 //	ForLogin     Login: after failed logins, its turn is later  the login limiter   writePending
 //	ForKey       answer: none of the keys has an element        blocking.Keys       goOn, or onDisconnect
+//	ForPause     execute: CLIENT PAUSE holds the command    the end of the pause  resume
 //	ForTurn      executeAll: the user has done enough work      goOnLater           receive
 //	ForReader    pause: too many bytes of replies are unread    –                   unpause
 //	ForClose     an error, QUIT, or a CLIENT KILL of itself     –                   never
@@ -33,6 +34,7 @@ const (
 	ForAnswer
 	ForLogin
 	ForKey
+	ForPause
 	ForTurn
 	ForReader
 	ForClose
@@ -45,10 +47,10 @@ const ReplyEvents = ForDecision | BlockedEvents
 
 // HoldsInput are the events of sessions that go on by themselves: soon, or as soon as their clients have read. Until
 // then little input is taken, and not its end, after which nothing more would be executed.
-const HoldsInput = ForDecision | ForTurn | ForReader
+const HoldsInput = ForDecision | ForPause | ForTurn | ForReader
 
 // BlockedEvents are those of commands that wait by design: CLIENT LIST shows a client that waits as blocked.
-const BlockedEvents = ForDueTime | ForAnswer | ForLogin | ForKey
+const BlockedEvents = ForDueTime | ForAnswer | ForLogin | ForKey | ForPause
 
 // IsOver reports whether nothing is awaited.
 func (w *State) IsOver() bool { return w.awaited.Load() == 0 }

@@ -8,7 +8,7 @@ import (
 
 // Each event keeps a session from executing anything until it has ended, and no other event ends it.
 func TestStateTransitions(t *testing.T) {
-	all := []Event{ForDecision, ForDueTime, ForAnswer, ForLogin, ForKey, ForTurn, ForReader, ForClose}
+	all := []Event{ForDecision, ForDueTime, ForAnswer, ForLogin, ForKey, ForPause, ForTurn, ForReader, ForClose}
 	for _, e := range all {
 		var w State
 		if !w.IsOver() || w.Has(e) || w.IsDue(e) {
