@@ -6,7 +6,9 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -127,14 +129,60 @@ func skipReply(t *testing.T, in *bufio.Reader) {
 	}
 }
 
-// COMMAND says of the commands that Redis has too what Redis 7.0 says, except for differences with a reason.
-func TestCommandsAreThoseOfRedis(t *testing.T) {
+// factsOfBoth is what COMMAND says in Redis 7.0 and in Stint.
+func factsOfBoth(t *testing.T) (theirs, ours map[string][]string) {
+	t.Helper()
 	redis := testserver.StartRedis(t)
 	if version := ask(t, redis.Address, "INFO server"); !strings.Contains(version, "redis_version:7.0.") {
 		t.Skip("needs Redis 7.0")
 	}
-	theirs := commandFacts(t, redis.Address)
-	ours := commandFacts(t, testserver.Start(t, testserver.Build(t, filepath.Join("..", "..")), "--admin", ""))
+	stint := testserver.Start(t, testserver.Build(t, filepath.Join("..", "..")), "--admin", "")
+	return commandFacts(t, redis.Address), commandFacts(t, stint)
+}
+
+// The page for users of Redis names each command of Redis 7.0 that Stint lacks, and no other. It may name several by a
+// pattern, and subcommands by their container.
+func TestMissingCommandsAreNamed(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "migrate", "redis.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "these are missing:")
+	list, _, _ = strings.Cut(list, "\n- ")
+	theirs, ours := factsOfBoth(t)
+	missing := map[string]bool{} // whether the page names it
+	for name := range theirs {
+		if _, has := ours[name]; !has {
+			missing[name] = false
+		}
+	}
+	for _, quoted := range regexp.MustCompile("`[^`]+`").FindAllString(list, -1) {
+		pattern, used := strings.ToLower(strings.Trim(quoted, "`")), false
+		for name := range missing {
+			if container, _, _ := strings.Cut(name, "|"); glob.Match(pattern, name) || glob.Match(pattern, container) {
+				missing[name], used = true, true
+			}
+		}
+		if !used {
+			t.Errorf("the page says that %s is missing", quoted)
+		}
+		for name, facts := range ours {
+			isContainer := strings.HasPrefix(facts[0], "arity -2") && pattern == name
+			if glob.Match(pattern, name) && !isContainer {
+				t.Errorf("the page says that %s is missing, and Stint has %s", quoted, name)
+			}
+		}
+	}
+	for name, isNamed := range missing {
+		if !isNamed {
+			t.Errorf("the page does not say that %s is missing", name)
+		}
+	}
+}
+
+// COMMAND says of the commands that Redis has too what Redis 7.0 says, except for differences with a reason.
+func TestCommandsAreThoseOfRedis(t *testing.T) {
+	theirs, ours := factsOfBoth(t)
 	used, common := make([]bool, len(commandDifferences)), 0
 	for name, facts := range ours {
 		known, has := theirs[name]
