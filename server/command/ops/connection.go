@@ -81,7 +81,7 @@ func writePong(w *resp.Writer, args [][]byte) {
 
 const (
 	serverName = "redis" // clients check it in the reply to HELLO
-	// RedisVersion is the version of Redis whose client-visible behaviour this server follows.
+	// RedisVersion is the version of Redis that clients are told: see docs/decisions/0049-redis-version.md.
 	RedisVersion = "7.4.0"
 )
 
