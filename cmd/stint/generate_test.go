@@ -14,7 +14,7 @@ import (
 // family is a file generate_<family>_test.go, and a name in families.
 
 // families is every command that is compared with Redis.
-var families = []family{stringFamily, expiryFamily, genericFamily, databaseFamily, hashFamily, sortedSetFamily, listFamily, setFamily, streamFamily}
+var families = []family{stringFamily, expiryFamily, genericFamily, databaseFamily, hashFamily, sortedSetFamily, listFamily, setFamily, streamFamily, introspectionFamily}
 
 // family is commands that belong together.
 type family []row
@@ -98,9 +98,9 @@ func (g *generator) any() generated {
 	return c
 }
 
-// neverSpoiled would choose at random what later commands see, or without an end in Redis; the last has own texts for
-// other words.
-var neverSpoiled = []string{"SPOP", "SRANDMEMBER", "HRANDFIELD", "ZRANDMEMBER", "OBJECT"}
+// neverSpoiled would choose at random what later commands see, or without an end in Redis; OBJECT and COMMAND have own texts
+// for other words, and EVAL's errors name the script.
+var neverSpoiled = []string{"SPOP", "SRANDMEMBER", "HRANDFIELD", "ZRANDMEMBER", "OBJECT", "COMMAND", "EVAL"}
 
 // spoil makes a command one that is likely to be refused.
 func (g *generator) spoil(c *generated) {

@@ -121,6 +121,10 @@ func numbersAlike(reply string) string {
 // in a small list the lowest 32 bits.
 func readOtherwise(words []string) bool {
 	switch name := strings.ToUpper(words[0]); {
+	case name == "COMMAND": // Valkey says that it overwrites the result
+		return slices.Contains(words, "SINTERSTORE")
+	case name == "EVAL" && strings.Contains(words[1], "'ZADD'"):
+		return readOtherwise(append([]string{"ZADD"}, words[3:]...))
 	case name == "LSET" || name == "LINDEX":
 		return len(words) > 2 && len(words[2]) > 9
 	case name == "LREM" || name == "LPOS":
