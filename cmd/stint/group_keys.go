@@ -43,6 +43,15 @@ func (k groupKeys) IdleBytes() int64 {
 func (k groupKeys) ReservedBytes() int64 { return k.sum((*store.Store).ReservedBytes) }
 func (k groupKeys) LentKeys() int64      { return k.sum((*store.Store).LentKeys) }
 
+// ScriptCount implements [localstore.Store]. Every group keeps the scripts that were loaded, and those that it ran.
+func (k groupKeys) ScriptCount() (most int) {
+	most = k.first.ScriptCount()
+	for _, s := range k.keys {
+		most = max(most, s.ScriptCount())
+	}
+	return most
+}
+
 // NewKeyCounts implements [localstore.Store].
 func (k groupKeys) NewKeyCounts() admission.NewKeyCounts {
 	sum := k.first.NewKeyCounts() // restrictions are the same in every group

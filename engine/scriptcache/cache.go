@@ -68,6 +68,13 @@ func (c *Cache) Find(digest []byte) (body []byte, isKept bool) {
 	return known.body, isKept
 }
 
+// Len is the number of scripts.
+func (c *Cache) Len() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.byDigest)
+}
+
 // Keep keeps a body, and reports whether that changed anything; fits is false if there is no room for it.
 func (c *Cache) Keep(body []byte, loaded bool) (changed, fits bool) {
 	digest := Digest(body)

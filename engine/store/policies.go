@@ -53,6 +53,9 @@ func (s *Store) Asked(op *engine.Op) []engine.Op {
 	return op.Parts
 }
 
+// ScriptCount is the number of scripts that are kept.
+func (s *Store) ScriptCount() int { return s.scripts.Len() }
+
 // PolicyOps calls visit for the operations that restore all state except the entries: policies, scripts, restrictions
 // of new keys, and shared limiters. It is for snapshots.
 func (s *Store) PolicyOps(visit func(*engine.Op)) {

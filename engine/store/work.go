@@ -111,7 +111,7 @@ func (z sizes) of(s *Store, name []byte) int {
 	if n, found := z[string(name)]; found {
 		return n
 	}
-	return s.stateBytes(name)
+	return stateBytes(&s.keys, name)
 }
 
 // held returns the most bytes that the declared keys of an operation on data hold.
@@ -152,8 +152,8 @@ func (z sizes) grow(s *Store, op *engine.Op) {
 const stringHead = 8
 
 // stateBytes is the size of a key's state, of a value in blocks as flat bytes.
-func (s *Store) stateBytes(key []byte) int {
-	sh, tag := s.keys.Locate(key)
+func stateBytes(keys *keyspace.Keyspace, key []byte) int {
+	sh, tag := keys.Locate(key)
 	sh.Lock()
 	defer sh.Unlock()
 	p := sh.Find(tag, key)

@@ -15,6 +15,7 @@ func (s *Source) memory() []field {
 		{"used_memory_overhead", m.Heap}, {"used_memory_dataset", m.Keys}, {"mem_clients_normal", m.ClientBuffers},
 		{"total_system_memory", m.System}, {"total_system_memory_human", human(m.System)}, {"mem_allocator", "go"},
 		{"mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(m.Resident)/float64(max(used, 1)))}, {"mem_fragmentation_bytes", m.Resident - used},
+		{"number_of_cached_scripts", s.Keys.ScriptCount()},
 		{"keys_memory", m.Keys}, {"keys_memory_per_key", m.Keys / int64(max(s.Keys.Len(), 1))}, {"heap_memory", m.Heap},
 		{"maxmemory", s.Memory.MaxMemory()}, {"maxmemory_human", human(s.Memory.MaxMemory())}, {"maxmemory_policy", "noeviction"},
 	}, s.forced()...)

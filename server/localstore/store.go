@@ -92,4 +92,5 @@ type Counts interface {
 	QuotaCounts(visit func(q admission.Quota, keys int64))
 	PolicyCounts(visit func(policy.Policy))
 	LentKeys() int64
+	ScriptCount() int // that are kept for EVALSHA
 }
