@@ -33,7 +33,7 @@ var commandDifferences = []struct{ commands, fact, reason string }{
 	{"*", "+no_multi", "such a command within MULTI is carried out at once, or refused"},
 	{"eval*", "+*", "a script counts as a write, and one that must not write as a read"},
 	{"script|flush", "+*write", "it is in the log of a cluster"}, {"script|load", "+*write", "it is in the log of a cluster"}, {"publish", "+*write", "it is in the log of a cluster"},
-	{"script", "+@scripting", "a container cannot be called"}, {"object", "+@keyspace", "a container cannot be called"},
+	{"script", "+@scripting", "a container cannot be called"}, {"object", "+@keyspace", "a container cannot be called"}, {"xinfo", "+@stream", "a container cannot be called"},
 	{"memory|purge", "+*", "it takes the server's time"},
 	{"lastsave", "+admin", "it is in @admin of Redis too"}, {"role", "+admin", "it is in @admin of Redis too"},
 	{"quit", "arity -1, not 1", "QUIT has no arguments"},
