@@ -45,6 +45,22 @@ var differences = []difference{{
 		return strings.HasPrefix(redis, "-ERR string exceeds maximum allowed size") && strings.HasPrefix(stint, "-ERR value: at most")
 	},
 }, {
+	about: "the name of an unknown subcommand is quoted like a text, and Redis writes its bytes as they are, up to a zero",
+	explains: func(_ []string, redis, stint string) bool {
+		const unknown = "-ERR unknown subcommand '"
+		return strings.HasPrefix(redis, unknown) && strings.HasPrefix(stint, unknown) && strings.Contains(stint, `\x`)
+	},
+}, {
+	about: "a script that reads scores in RESP3 sees -0, which is 0 in Redis's small sorted sets",
+	explains: func(words []string, redis, stint string) bool {
+		return strings.EqualFold(words[0], "EVAL") && bulkText(redis) == strings.ReplaceAll(bulkText(stint), "double number -0}", "double number 0}")
+	},
+}, {
+	about: "Redis 7.0 negates the smallest RANK of LPOS, which has no positive counterpart",
+	explains: func(words []string, _, _ string) bool {
+		return strings.EqualFold(words[0], "LPOS") && slices.Contains(words, fmt.Sprint(math.MinInt64))
+	},
+}, {
 	with:  valkey,
 	about: "Valkey 8 reads cursors otherwise",
 	explains: func(words []string, redis, stint string) bool {
@@ -219,4 +235,10 @@ func number(reply string) int64 {
 	}
 	n, _ := strconv.ParseInt(strings.TrimSpace(reply[1:]), 10, 64)
 	return n
+}
+
+// bulkText is the text of a bulk string.
+func bulkText(reply string) string {
+	_, text, _ := strings.Cut(reply, "\r\n")
+	return text
 }

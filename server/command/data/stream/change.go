@@ -36,8 +36,13 @@ func add(c *data.Call) {
 	if !ok {
 		return
 	}
-	id, auto, ok := readNewID(c, at)
-	if !ok {
+	id, auto := o.id, o.auto
+	switch fields := len(c.Args) - at - 1; {
+	case fields < 2 || fields%2 == 1:
+		c.Fail(command.ErrArity.With(c.Name()))
+		return
+	case auto == nothing && id == datatype.StreamID{}:
+		c.Fail(errZeroID)
 		return
 	}
 	s, found, ok := open(c, c.Args[1])
@@ -74,32 +79,16 @@ const (
 	wholeID           // *
 )
 
-// readNewID parses the id of a new entry, which is the argument at a place, and checks that fields follow it. It writes
-// the error.
-func readNewID(c *data.Call, at int) (id datatype.StreamID, auto automatic, ok bool) {
-	if at < len(c.Args) {
-		switch text := c.Args[at]; {
-		case string(text) == "*":
-			auto = wholeID
-		case len(text) > 2 && string(text[len(text)-2:]) == "-*":
-			auto = number
-			id, ok = readID(c, text[:len(text)-2])
-		default:
-			id, ok = readID(c, text)
-		}
-		if auto != wholeID && !ok {
-			return id, auto, false
-		}
+// readNewID parses the id of a new entry, and writes the error.
+func readNewID(c *data.Call, text []byte) (id datatype.StreamID, auto automatic, ok bool) {
+	if string(text) == "*" {
+		return id, wholeID, true
 	}
-	switch fields := len(c.Args) - at - 1; {
-	case fields < 2 || fields%2 == 1:
-		c.Fail(command.ErrArity.With(c.Name()))
-	case auto == nothing && id == datatype.StreamID{}:
-		c.Fail(errZeroID)
-	default:
-		return id, auto, true
+	if n := len(text) - 2; n > 0 && string(text[n:]) == "-*" {
+		auto, text = number, text[:n]
 	}
-	return id, auto, false
+	id, ok = readID(c, text)
+	return id, auto, ok
 }
 
 // newID completes the id of a new entry. It returns false if the id does not come after all ids before.
@@ -177,14 +166,14 @@ func setID(c *data.Call) {
 	case !found:
 		c.Fail(data.ErrNoSuchKey)
 		return
-	case last.Less(s.head.MaxDeleted):
-		c.Fail(errBelowDeleted)
-		return
 	case s.len() > 0 && last.Less(s.at(s.len()-1)):
 		c.Fail(errBelowTop)
 		return
 	case added >= 0 && int64(s.len()) > added:
 		c.Fail(errFewAdded)
+		return
+	case last.Less(s.head.MaxDeleted):
+		c.Fail(errBelowDeleted)
 		return
 	case !s.edit(0):
 		return

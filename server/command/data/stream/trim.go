@@ -32,6 +32,9 @@ type addOptions struct {
 	isThere bool // only a stream that exists is added to
 	approx  bool
 	limits  bool // LIMIT is given
+
+	id   datatype.StreamID // of the new entry, for XADD
+	auto automatic
 }
 
 // readAddOptions parses the options that follow the key, and writes the error. at is the first argument that is none of
@@ -56,6 +59,9 @@ func readAddOptions(c *data.Call, adds bool) (o addOptions, at int, ok bool) {
 		case adds && command.IsWord(word, "NOMKSTREAM"):
 			o.isThere = true
 		case adds:
+			if o.id, o.auto, ok = readNewID(c, word); !ok { // before the options are checked together, as in Redis
+				return o, at, false
+			}
 			return o, at, o.check(c)
 		default:
 			c.Fail(command.ErrSyntax)
