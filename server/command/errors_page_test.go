@@ -29,7 +29,7 @@ Redis's own texts, which client libraries match too. In the tables, … stands f
 after 64 or 128 bytes, and line ends in them become spaces.
 
 Errors that explain themselves are not listed. Unless this page says otherwise, an error changes nothing and leaves the connection open.
-After two errors, tokens may have been taken: ` + "`UNCERTAIN`" + `, and ` + "`MISCONF`" + ` if the disk failed during the request.
+After these two errors, the request may have taken tokens: ` + "`UNCERTAIN`" + `, and ` + "`MISCONF`" + ` if the disk failed during the request.
 `
 
 var formatVerb = regexp.MustCompile(`%[+#]?[a-z]`)
