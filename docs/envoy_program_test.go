@@ -89,7 +89,7 @@ func TestEnvoy(t *testing.T) {
 // rightsOf are the rights that the page gives a user of the rate limit service.
 func rightsOf(t *testing.T) []string {
 	page := strings.Join(readPage(t, envoyPage).lines, " ")
-	found := regexp.MustCompile("The user needs `([^`]*)` and the keys `([^`]*)`, and for policies their keys, such as `([^`]*)`").FindStringSubmatch(page)
+	found := regexp.MustCompile("The user needs `([^`]*)` and the keys `([^`]*)`, for policies also the policies' keys, such as `([^`]*)`").FindStringSubmatch(page)
 	if found == nil {
 		t.Fatal("the page names no rights")
 	}

@@ -39,8 +39,10 @@ func FormOf(state []byte) Form { return Form(binary.LittleEndian.Uint32(state[4:
 // versionBytes are the bytes of a version.
 const versionBytes = 8
 
-// VersionOf is the version in the data of a form with versions.
-func VersionOf(data []byte) uint64 { return binary.LittleEndian.Uint64(data) }
+// SplitVersion returns the version in the data of a form with versions, and the rest of the data.
+func SplitVersion(data []byte) (version uint64, rest []byte) {
+	return binary.LittleEndian.Uint64(data), data[versionBytes:]
+}
 
 // AppendForm appends the state of a value in a form that only files have: the version, and the rest of its data.
 func AppendForm(b []byte, f Form, expiresAt int64, version uint64, rest []byte) []byte {
@@ -52,17 +54,6 @@ func AppendForm(b []byte, f Form, expiresAt int64, version uint64, rest []byte) 
 	b = append(b, rest...)
 	return append(b, make([]byte, start+engine.Align(size)-len(b))...)
 }
-
-// FlatState is the state of a collection of flat bytes.
-func FlatState(expiresAt int64, data []byte) []byte {
-	v := engine.Value{Kind: engine.StringKind, ExpiresAt: expiresAt, Data: data}
-	state := make([]byte, ValueSize(&v, 0))
-	StoreValue(state, &v)
-	return state
-}
-
-// AfterVersion is what follows the version in the data of a form with versions.
-func AfterVersion(data []byte) []byte { return data[versionBytes:] }
 
 func valueKind(valid func(data []byte) bool) Row {
 	return Row{Look: lookValue, Expired: valueExpired, Rewind: rewindTimes(8), Plain: plainValue,

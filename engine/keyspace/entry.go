@@ -46,7 +46,7 @@ func (e *Entry) Value() (engine.Value, error) {
 	}
 	data := algorithm.DataOf(state)
 	if algorithm.FormOf(state) != algorithm.Flat {
-		data = algorithm.AfterVersion(data)
+		_, data = algorithm.SplitVersion(data)
 	}
 	return engine.Value{Kind: engine.KindOf(e.Limit.Algorithm), ExpiresAt: algorithm.ExpiryOf(state), Data: data}, nil
 }

@@ -56,7 +56,7 @@ func (l *Values) Flat(limit *limits.Limit, state []byte) []byte {
 	if !l.Owns(limit, state) {
 		return state
 	}
-	return algorithm.FlatState(algorithm.ExpiryOf(state), l.open(limit, state).Flatten())
+	return flatState(algorithm.ExpiryOf(state), l.open(limit, state).Flatten())
 }
 
 // FlatSize returns the bytes of a state, for a head those of the value as flat bytes.
@@ -140,7 +140,8 @@ func (l *Values) TakeChanges(key []byte, limit *limits.Limit, state []byte, most
 // Load puts the value of a state from a file into blocks, and returns its head as a state.
 func (l *Values) Load(kind engine.Kind, state []byte) (head []byte) {
 	data := algorithm.DataOf(state)
-	h := l.Build(kind, algorithm.AfterVersion(data), algorithm.VersionOf(data))
+	version, flat := algorithm.SplitVersion(data)
+	h := l.Build(kind, flat, version)
 	h.Journaled = h.Version
 	v := engine.Value{Kind: kind, InBlocks: true, ExpiresAt: algorithm.ExpiryOf(state), Data: h.Append(nil)}
 	head = make([]byte, algorithm.ValueSize(&v, 0))
@@ -154,9 +155,11 @@ func (l *Values) Load(kind engine.Kind, state []byte) (head []byte) {
 func (l *Values) Redo(limit *limits.Limit, head, state []byte) error {
 	data, v := algorithm.DataOf(state), &l.value
 	v.Edit(engine.KindOf(limit.Algorithm), algorithm.DataOf(head), &l.Heap)
-	if after := algorithm.VersionOf(data); after > v.Version {
+	after, changes := algorithm.SplitVersion(data)
+	if after > v.Version {
 		return nil
-	} else if !v.Redo(after, algorithm.AfterVersion(data)) {
+	}
+	if !v.Redo(after, changes) {
 		return algorithm.ErrState
 	}
 	v.Keep()
@@ -170,3 +173,11 @@ func (l *Values) Forget() { l.logs = nil }
 
 // ClearJournaled makes the journal take the whole value of a head next time.
 func ClearJournaled(state []byte) { large.ClearJournaled(algorithm.DataOf(state)) }
+
+// flatState is the state of a collection of flat bytes.
+func flatState(expiresAt int64, data []byte) []byte {
+	v := engine.Value{Kind: engine.StringKind, ExpiresAt: expiresAt, Data: data}
+	state := make([]byte, algorithm.ValueSize(&v, 0))
+	algorithm.StoreValue(state, &v)
+	return state
+}

@@ -70,27 +70,6 @@ func add(c *data.Call) {
 	writeID(c, id)
 }
 
-// automatic is the part of a new id that the stream chooses.
-type automatic uint8
-
-const (
-	nothing automatic = iota
-	number            // ms-*
-	wholeID           // *
-)
-
-// readNewID parses the id of a new entry, and writes the error.
-func readNewID(c *data.Call, text []byte) (id datatype.StreamID, auto automatic, ok bool) {
-	if string(text) == "*" {
-		return id, wholeID, true
-	}
-	if n := len(text) - 2; n > 0 && string(text[n:]) == "-*" {
-		auto, text = number, text[:n]
-	}
-	id, ok = readID(c, text)
-	return id, auto, ok
-}
-
 // newID completes the id of a new entry. It returns false if the id does not come after all ids before.
 func (s *stream) newID(id datatype.StreamID, auto automatic) (_ datatype.StreamID, ok bool) {
 	last := s.head.Last

@@ -99,3 +99,24 @@ func writeID(c *data.Call, id datatype.StreamID) {
 	var room [2*20 + 1]byte
 	c.Writer.Bulk(appendID(room[:0], id))
 }
+
+// automatic is the part of a new id that the stream chooses.
+type automatic uint8
+
+const (
+	nothing automatic = iota
+	number            // ms-*
+	wholeID           // *
+)
+
+// readNewID parses the id of a new entry, and writes the error.
+func readNewID(c *data.Call, text []byte) (id datatype.StreamID, auto automatic, ok bool) {
+	if string(text) == "*" {
+		return id, wholeID, true
+	}
+	if n := len(text) - 2; n > 0 && string(text[n:]) == "-*" {
+		auto, text = number, text[:n]
+	}
+	id, ok = readID(c, text)
+	return id, auto, ok
+}
