@@ -10,7 +10,7 @@ import (
 
 // From is the number of flat bytes from which on a value is kept in blocks. A value stays in blocks until it is written
 // as a whole: the form of a value depends on the commands alone, so that replicas agree.
-const From = 4 << 10
+const From = 8 << 10
 
 // MaxBytes bounds the flat bytes of a value in blocks.
 const MaxBytes = engine.MaxVariableState - 1<<20
