@@ -49,6 +49,23 @@ func (c *Call) DropEmpty(key []byte, v *large.Value) {
 	}
 }
 
+// DeleteLarge deletes elements of the command's value in blocks, and the key with the last of them. It returns false if
+// the value is not in blocks.
+func (c *Call) DeleteLarge(kind engine.Kind, elements [][]byte) (deleted int, done bool) {
+	v, _ := c.EditLarge(c.Args[1], kind, 0)
+	if v == nil {
+		return 0, false
+	}
+	c.SpendOn(len(elements), 0)
+	for _, element := range elements {
+		if v.Delete(element) {
+			deleted++
+		}
+	}
+	c.DropEmpty(c.Args[1], v)
+	return deleted, true
+}
+
 // ReadsLarge is [Reads] with a second form for a value in blocks.
 func ReadsLarge[T ~[]byte](kind engine.Kind, read func(*Call, T), readLarge func(*Call, *large.Value)) func(*Call) {
 	flat := Reads(kind, read)

@@ -238,7 +238,8 @@ func incrementFieldByFloat(c *data.Call) {
 }
 
 func deleteFields(c *data.Call) {
-	if deleteLarge(c) {
+	if deleted, done := c.DeleteLarge(engine.HashKind, c.Args[2:]); done {
+		c.Writer.Int(int64(deleted))
 		return
 	}
 	v, _, ok := c.Get(c.Args[1], engine.HashKind)

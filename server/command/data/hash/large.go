@@ -69,20 +69,3 @@ func getFieldLengthLarge(c *data.Call, h *large.Value) {
 func getLarge(keys, values bool) func(*data.Call, *large.Value) {
 	return func(c *data.Call, h *large.Value) { data.WriteElements(c, h, 0, h.Len(), keys, values) }
 }
-
-func deleteLarge(c *data.Call) (done bool) {
-	h, _ := c.EditLarge(c.Args[1], engine.HashKind, 0)
-	if h == nil {
-		return false
-	}
-	deleted := 0
-	c.SpendOn(len(c.Args)-2, 0)
-	for _, field := range c.Args[2:] {
-		if h.Delete(field) {
-			deleted++
-		}
-	}
-	c.DropEmpty(c.Args[1], h)
-	c.Writer.Int(int64(deleted))
-	return true
-}

@@ -23,16 +23,12 @@ func pushLarge(c *data.Call, key []byte, end listEnd, elements [][]byte) (l *lar
 	}
 	c.SpendOn(len(elements), 0)
 	for _, element := range elements {
-		place := 0
-		if end == tail {
-			place = l.Len()
-		}
-		l.Insert(place, element)
+		l.Insert(end.firstOf(l, 0), element)
 	}
 	return l, true
 }
 
-// firstOf returns the place of the first of the n elements at this end.
+// firstOf returns the place of the first of the n elements at this end; of none, the place of a new element.
 func (e listEnd) firstOf(l *large.Value, n int) int {
 	if e == head {
 		return 0
@@ -84,11 +80,7 @@ func moveLarge(c *data.Call, from, to listEnd) (done bool) {
 		c.SpendOn(2, 0)
 		first := from.firstOf(l, 1)
 		l.DeleteRange(first, first+1)
-		place := 0
-		if to == tail {
-			place = l.Len()
-		}
-		l.Insert(place, element)
+		l.Insert(to.firstOf(l, 0), element)
 		c.Writer.Bulk(element)
 		return true
 	}

@@ -29,19 +29,6 @@ func addLarge(c *data.Call) (done bool) {
 	return true
 }
 
-// removeLarge removes members of the command's set in blocks, and returns how many it removed.
-func removeLarge(c *data.Call, kind engine.Kind, members [][]byte) (removed int) {
-	s, _ := c.EditLarge(c.Args[1], kind, 0)
-	c.SpendOn(len(members), 0)
-	for _, member := range members {
-		if s.Delete(member) {
-			removed++
-		}
-	}
-	c.DropEmpty(c.Args[1], s)
-	return removed
-}
-
 // mostPopped is the number of members up to which SPOP chooses them one by one.
 const mostPopped = 1000
 
@@ -61,7 +48,7 @@ func popLarge(c *data.Call, s *large.Value, count int64, counts bool) {
 		members = append(members, member)
 	})
 	if n > 0 {
-		removeLarge(c, engine.SetKind, members)
+		c.DeleteLarge(engine.SetKind, members)
 	}
 }
 

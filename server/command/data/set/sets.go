@@ -69,8 +69,8 @@ func addToSet(c *data.Call) {
 }
 
 func removeFromSet(c *data.Call) {
-	if c.Large(c.Args[1], engine.SetKind) != nil {
-		c.Writer.Int(int64(removeLarge(c, engine.SetKind, c.Args[2:])))
+	if removed, done := c.DeleteLarge(engine.SetKind, c.Args[2:]); done {
+		c.Writer.Int(int64(removed))
 		return
 	}
 	v, _, ok := c.Get(c.Args[1], engine.SetKind)

@@ -12,7 +12,8 @@ import (
 // largeSet returns the command's sorted set if it is in blocks.
 func largeSet(c *data.Call) *large.Value { return c.Large(c.Args[1], engine.SortedSetKind) }
 
-// placesIn is places of a set in blocks.
+// placesIn is scoreRange.places for a sorted set in blocks: the place of the first member whose score is in the range,
+// and the place after the last one.
 func (r scoreRange) placesIn(s *large.Value) (from, to int) {
 	if from, to = s.Below(r.min.score, r.min.open), s.Below(r.max.score, !r.max.open); from > to {
 		return 0, 0
