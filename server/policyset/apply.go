@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/redcon"
 
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/command"
 )
 
 // ErrChanged says that the policies were changed since the changes were shown.
@@ -35,43 +36,61 @@ func Apply(ctx context.Context, s *server.Server, from string, want Set, prune b
 	if err != nil || len(changes) == 0 {
 		return nil, err
 	}
-	failed, err := makeAll(ctx, s, from, changes)
+	made, err := makeAll(ctx, s, from, changes)
 	if err == nil {
 		return changes, nil
 	}
-	if failed >= 0 { // the server refused one of them when it came to it, for example because there are too many
-		made := append(changes[:failed:failed], changes[failed+1:]...)
+	if len(made) > 0 { // the server refused another one when it came to it, for example because there are too many
 		if _, undoing := makeAll(ctx, s, from, undone(made)); undoing != nil {
 			return nil, fmt.Errorf("%w; the other changes were made, and could not be taken back: %w", err, undoing)
 		}
 	}
+	if !isRefusal(err) {
+		return nil, fmt.Errorf("%w; the changes may have been made: look at the changes again", err)
+	}
 	return nil, fmt.Errorf("%w; nothing was changed", err)
 }
 
+// isRefusal reports whether an error says that the server did not do what it was asked for.
+func isRefusal(err error) bool {
+	var reply server.ErrReply
+	return errors.As(err, &reply) && string(reply) != command.ErrUncertain.Error() && string(reply) != command.ErrNotKept.Error()
+}
+
 // makeAll carries out changes: in a transaction, unless each group of keys has the policies, because no transaction
-// changes several groups. If the server refused a change, and made others, failed is its number; otherwise it is -1.
-func makeAll(ctx context.Context, s *server.Server, from string, changes []Change) (failed int, err error) {
+// changes several groups. If the server refused some of them, it returns those that were made, and the first error.
+func makeAll(ctx context.Context, s *server.Server, from string, changes []Change) (made []Change, err error) {
 	var commands [][]string
 	for i := range changes {
 		commands = append(commands, changes[i].words())
 	}
-	if s.Config().Groups > 1 {
-		replies, err := s.Do(ctx, from, commands...)
-		return slices.IndexFunc(replies, isError), err
+	together := s.Config().Groups < 2
+	if together {
+		commands = slices.Concat([][]string{{"MULTI"}}, commands, [][]string{{"EXEC"}})
 	}
-	replies, err := s.Do(ctx, from, slices.Concat([][]string{{"MULTI"}}, commands, [][]string{{"EXEC"}})...)
-	if err != nil {
-		return -1, err
+	replies, err := s.Do(ctx, from, commands...)
+	if together {
+		if err != nil {
+			return nil, err
+		}
+		replies = elements(replies[len(replies)-1])
 	}
-	var made []redcon.RESP
-	replies[len(replies)-1].ForEach(func(reply redcon.RESP) bool {
-		made = append(made, reply)
-		return true
-	})
-	if failed = slices.IndexFunc(made, isError); failed >= 0 {
-		err = server.ErrReply(made[failed].String())
+	for i, reply := range replies {
+		switch {
+		case reply.Type != redcon.Error:
+			made = append(made, changes[i])
+		case err == nil:
+			err = server.ErrReply(reply.String())
+		}
 	}
-	return failed, err
+	return made, err
 }
 
-func isError(reply redcon.RESP) bool { return reply.Type == redcon.Error }
+// elements returns the elements of an array.
+func elements(array redcon.RESP) (all []redcon.RESP) {
+	array.ForEach(func(reply redcon.RESP) bool {
+		all = append(all, reply)
+		return true
+	})
+	return all
+}
