@@ -45,7 +45,7 @@ func lastID(g *generator) []string {
 	return []string{fmt.Sprintf("%d-%d", g.ids/4, g.ids%4)}
 }
 
-// rangeEnd is an end of a range of ids.
+// rangeEnd returns the first or the last id of a range, as XRANGE takes them.
 func rangeEnd(g *generator) []string {
 	id := streamID(g)
 	switch g.IntN(6) {

@@ -45,7 +45,7 @@ func (p *process) reload(ctx context.Context, s *server.Server, cfg *config.Conf
 	return errors.Join(err, p.setPolicies(ctx, s, cfg.Policies, log))
 }
 
-// setPolicies makes a server's policies those of a file, if there is one.
+// setPolicies gives a server the policies in a file, and removes all others. Without a file it does nothing.
 func (p *process) setPolicies(ctx context.Context, s *server.Server, file string, log *slog.Logger) error {
 	if file == "" {
 		return nil

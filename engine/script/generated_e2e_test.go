@@ -52,8 +52,8 @@ var ownReplies = []string{
 	"'%c'",      // what C makes of a number that is no int
 }
 
-// deepCalls are calls that nest until a stack overflows here, which may show nowhere but in what the script does then.
-// Redis lets functions of Lua call each other a hundred times as deep.
+// deepCalls are calls that nest until the stack overflows here. Redis lets functions of Lua nest a hundred times as
+// deep, so a script that catches the error goes on differently, even if its reply shows no error.
 var deepCalls = regexp.MustCompile(`\bh\((19\d|[23]\d\d)\)`)
 
 // growingLoops are loops over all fields of a table to which they add some, which Lua leaves undefined. They see only

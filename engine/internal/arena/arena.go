@@ -37,7 +37,7 @@ const (
 // SegmentOf is the number in a reference.
 func SegmentOf(ref uint32) uint32 { return (ref - 1) >> SegmentShift }
 
-// RefOf is the reference of a record at a place in a segment.
+// RefOf returns the reference to the record that begins at a place, in bytes, of the segment with a number.
 func RefOf(number, place int) uint32 {
 	return uint32(number<<SegmentShift+place/engine.RecordAlign) + 1
 }
