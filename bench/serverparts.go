@@ -141,7 +141,7 @@ const (
 	longerCommand = "five arguments and five integers in the reply, in place of three and one"
 	loopsSleep    = "a loop with half of the connections sleeps more often"
 	moreKeys      = "two keys are looked up"
-	tablesGrow    = "tables grow in steps; of 100 million keys each takes 52 B"
+	tablesGrow    = "tables grow in steps, and up to 48 MB of garbage may wait for a collection; of 100 million keys each takes 52 B"
 )
 
 func serverTargets(e Env) []Target {
