@@ -105,6 +105,19 @@ func (o *Op) Request() *Op {
 	return o
 }
 
+// FirstLease is the position among Parts of the first concurrency limit that the operation asks, -1 if the operation is
+// itself one. Without a concurrency limit it is len(Parts).
+func (o *Op) FirstLease() int {
+	if o.Verb == Acquire && o.Limit.Algorithm == limits.Concurrency {
+		return -1
+	}
+	at := slices.IndexFunc(o.Parts, func(part Op) bool { return part.Limit.Algorithm == limits.Concurrency })
+	if at < 0 {
+		return len(o.Parts)
+	}
+	return at
+}
+
 // DeclaredKeys are the keys that a Command, Script or Expect states in its arguments.
 func (o *Op) DeclaredKeys() [][]byte { return o.Args[o.KeyFrom : o.KeyFrom+o.KeyCount] }
 

@@ -212,9 +212,17 @@ func releaseLease(c *Call) (released bool) {
 	return released
 }
 
-// ListLeases lists the leases in two pieces of memory. In one batch it lists no more than engine.MaxListedBytes.
+// ListLeases lists the leases in two pieces of memory. In one batch it lists no more than engine.MaxListedBytes. If the
+// operation names a holder, only this holder's lease is listed.
 func ListLeases(c *Call) {
 	l := Leases(c.State)
+	if len(c.Op.Who) > 0 {
+		if v := c.ScanLeases(); v.Found {
+			end, _, _ := l.at(v.at)
+			c.Result.Leases = []engine.Lease{{Holder: bytes.Clone(c.Op.Who), Remaining: end - c.Now}}
+		}
+		return
+	}
 	if c.Listed += l.Used(); c.Listed > engine.MaxListedBytes {
 		c.Result.Status = engine.ListTooLong
 		return

@@ -1,5 +1,6 @@
-// Package blocking keeps the clients of this process that wait for keys to get elements. The clients of each key are in
-// a line, in the order of their arrival. The package wakes them, and takes no elements itself.
+// Package blocking keeps the clients of this process that wait for keys to get elements, or for places among the leases
+// of keys. The clients of each key are in a line, in the order of their arrival. The package wakes them, and takes
+// nothing itself.
 package blocking
 
 import (
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Keys are the keys that clients wait for. The zero value, after Start, has none. Its methods may be called from any
@@ -22,13 +24,32 @@ type Keys struct {
 	marks [numMarks]atomic.Int32
 
 	mu      sync.Mutex
-	byKey   map[string]*line // of the clients that take
-	readers map[string]*line // of the clients that only read
+	lines   [numLines]map[string]*line // by what the clients wait for, and by the key
 	turns   int
 	waiters int
 }
 
 const numMarks = 4096
+
+// Line says what a client waits for. The clients that wait for different things with one key are in different lines.
+type Line uint8
+
+// The lines. A client that waits for a place is in the line of its priority, ToEnter and above.
+const (
+	ToTake  Line = iota // for an element that one client gets
+	ToRead              // for an element that all clients get
+	ToEnter             // for a place among the leases of the key
+
+	numLines = ToEnter + MaxPriority + 1
+)
+
+// A client that waits for a place counts as having come RiseTime earlier for each step of its priority. That is the same
+// as if it rose by a step in each RiseTime that it waits, so nobody waits for ever because of others that are more
+// urgent.
+const (
+	MaxPriority = 9 // the most urgent
+	RiseTime    = 10 * time.Second
+)
 
 // MaxTurns bounds the keys of all waits; a key counts for every client that waits for it. A client that waits for a
 // single key is never refused, since the number of connections bounds such clients.
@@ -64,10 +85,10 @@ const (
 type Waiter struct {
 	of      *Keys
 	turns   []turn           // of its keys, each once; constant in number
-	arrived int64            // constant
+	arrived int64            // constant; of a client that waits for a place, with its priority taken into account
 	bytes   int              // constant
 	wake    func(alone bool) // constant
-	reads   bool             // constant: it takes nothing
+	line    Line             // constant
 
 	ready   int  // an index of turns: no turn before it is ready
 	restate bool // there is a new leader, which does not know that this client waits
@@ -80,15 +101,34 @@ type Waiter struct {
 // between the two, Changed must be called with each key that changes.
 func (k *Keys) Start(begin, end func()) {
 	k.begin, k.end, k.seed, k.node = begin, end, maphash.MakeSeed(), rand.Text()
-	k.byKey, k.readers = map[string]*line{}, map[string]*line{}
+	for i := range k.lines {
+		k.lines[i] = map[string]*line{}
+	}
 }
 
-// lines are the lines of clients like a waiter.
-func (w *Waiter) lines() map[string]*line {
-	if w.reads {
-		return w.of.readers
+// sameAs returns the range of lines whose clients are served in one order with the clients of a line.
+func (to Line) sameAs() (from, end Line) {
+	if to < ToEnter {
+		return to, to + 1
 	}
-	return w.of.byKey
+	return ToEnter, numLines
+}
+
+// first is the turn of the client that is to be served first in the line of a key, and in those that are the same as
+// that line; nil without clients.
+func (k *Keys) first(key string, to Line) (first *turn) {
+	from, end := to.sameAs()
+	for _, lines := range k.lines[from:end] {
+		if l := lines[key]; l != nil && (first == nil || l.first.of.arrived <= first.of.arrived) {
+			first = l.first
+		}
+	}
+	return first
+}
+
+// isFirst reports whether nobody has to take before the client of a turn.
+func (t *turn) isFirst() bool {
+	return t.line.first == t && t.of.of.first(t.line.key, t.of.line) == t
 }
 
 func (k *Keys) mark(key string) *atomic.Int32 {
@@ -102,8 +142,11 @@ func (k *Keys) mark(key string) *atomic.Int32 {
 //
 // A client that only reads is in a line of its own kind. All clients in such a line look at a key that has changed: the
 // first is woken, and each wakes the next, so that a change takes the same time however many wait.
-func (k *Keys) Add(now int64, keys [][]byte, reads bool, wake func(alone bool)) *Waiter {
-	w := &Waiter{of: k, turns: make([]turn, 0, len(keys)), arrived: now, wake: wake, reads: reads, bytes: waiterBytes}
+func (k *Keys) Add(now int64, keys [][]byte, to Line, wake func(alone bool)) *Waiter {
+	w := &Waiter{of: k, turns: make([]turn, 0, len(keys)), arrived: now, wake: wake, line: to, bytes: waiterBytes}
+	if to > ToEnter {
+		w.arrived -= int64(to-ToEnter) * int64(RiseTime)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(keys) > 1 && k.turns+len(keys) > MaxTurns {
@@ -112,7 +155,7 @@ func (k *Keys) Add(now int64, keys [][]byte, reads bool, wake func(alone bool)) 
 	if k.waiters++; k.waiters == 1 {
 		k.begin()
 	}
-	lines := w.lines()
+	lines := k.lines[to]
 	for _, key := range keys {
 		l := lines[string(key)]
 		switch {
@@ -122,13 +165,14 @@ func (k *Keys) Add(now int64, keys [][]byte, reads bool, wake func(alone bool)) 
 		case l.last.of == w:
 			continue // the same key again
 		}
-		w.turns = append(w.turns, turn{of: w, line: l, prev: l.last, place: len(w.turns), ready: reads || l.first == nil})
+		w.turns = append(w.turns, turn{of: w, line: l, prev: l.last, place: len(w.turns)})
 		t := &w.turns[len(w.turns)-1]
 		if l.last = t; t.prev == nil {
 			l.first = t
 		} else {
 			t.prev.next = t
 		}
+		t.ready = to == ToRead || t.isFirst()
 		w.bytes += turnBytes + 2*len(key)
 		k.mark(l.key).Add(1)
 	}
@@ -136,23 +180,25 @@ func (k *Keys) Add(now int64, keys [][]byte, reads bool, wake func(alone bool)) 
 	return w
 }
 
-// Changed notes that a key has changed, nil for all keys, and wakes the client that has waited for it longest to take,
-// and the one that has waited longest to read. It returns at once.
+// Changed notes that a key has changed, nil for all keys, and wakes the client that is the first to take, the first to
+// read, and the first to enter. It returns at once.
 func (k *Keys) Changed(key []byte) {
 	if key != nil && k.marks[maphash.Bytes(k.seed, key)%numMarks].Load() == 0 {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, lines := range []map[string]*line{k.byKey, k.readers} {
-		if key != nil {
-			if l := lines[string(key)]; l != nil {
-				l.first.call(true)
+	if key != nil {
+		for _, to := range [...]Line{ToTake, ToRead, ToEnter} {
+			if t := k.first(string(key), to); t != nil {
+				t.call(true)
 			}
-			continue
 		}
-		for _, l := range lines {
-			l.first.call(false)
+		return
+	}
+	for to, lines := range k.lines {
+		for key := range lines {
+			k.first(key, Line(to)).call(false)
 		}
 	}
 }
@@ -161,7 +207,7 @@ func (k *Keys) Changed(key []byte) {
 func (k *Keys) Restate() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, l := range k.byKey {
+	for _, l := range k.lines[ToTake] {
 		l.first.of.restate = true
 		l.first.call(false)
 	}
@@ -209,11 +255,15 @@ func (w *Waiter) Next() (key string, restate bool, end End, ok bool) {
 // nextReady takes the first turn that is ready.
 func (w *Waiter) nextReady() *turn {
 	for ; w.ready < len(w.turns); w.ready++ {
-		if t := &w.turns[w.ready]; t.ready {
-			t.ready = false
-			if w.reads && t.next != nil {
-				t.next.call(false)
-			}
+		t := &w.turns[w.ready]
+		if !t.ready {
+			continue
+		}
+		t.ready = false
+		if w.line == ToRead && t.next != nil {
+			t.next.call(false)
+		}
+		if w.line < ToEnter || t.isFirst() { // a more urgent client may have come
 			return t
 		}
 	}
@@ -238,7 +288,7 @@ func (w *Waiter) Again(keys ...string) {
 		return
 	}
 	for i := range w.turns {
-		if t := &w.turns[i]; (w.reads || t.line.first == t) && slices.Contains(keys, t.line.key) {
+		if t := &w.turns[i]; (w.line == ToRead || t.isFirst()) && slices.Contains(keys, t.line.key) {
 			t.call(true)
 		}
 	}
@@ -284,8 +334,8 @@ func (w *Waiter) Leave() {
 
 // leave takes a turn out of its line.
 func (t *turn) leave() {
-	k, l := t.of.of, t.line
-	if t.of.reads && t.ready && t.next != nil {
+	k, l, first := t.of.of, t.line, t.isFirst()
+	if t.of.line == ToRead && t.ready && t.next != nil {
 		t.next.call(false)
 	}
 	if t.next != nil {
@@ -297,10 +347,14 @@ func (t *turn) leave() {
 	case t.prev != nil:
 		t.prev.next = t.next
 	case t.next == nil:
-		delete(t.of.lines(), l.key)
+		delete(k.lines[t.of.line], l.key)
 	default:
 		l.first = t.next
-		l.first.call(len(t.of.turns) == 1)
+	}
+	if first {
+		if next := k.first(l.key, t.of.line); next != nil {
+			next.call(len(t.of.turns) == 1)
+		}
 	}
 	k.turns--
 	k.mark(l.key).Add(-1)

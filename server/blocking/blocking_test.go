@@ -30,7 +30,7 @@ func (p *player) add(name string, keys ...string) *Waiter {
 	for i := range keys {
 		list[i] = []byte(keys[i])
 	}
-	p.all[name] = p.keys.Add(0, list, false, func(bool) { p.log = append(p.log, name) })
+	p.all[name] = p.keys.Add(0, list, ToTake, func(bool) { p.log = append(p.log, name) })
 	return p.all[name]
 }
 
@@ -91,8 +91,8 @@ func TestFirstInLineIsWoken(t *testing.T) {
 	p.keys.Changed(nil)
 	p.woken("c")
 	p.all["c"].Leave()
-	if p.on || p.keys.Len() != 0 || len(p.keys.byKey) != 0 {
-		t.Errorf("changes are told: %v, %d wait for %d keys", p.on, p.keys.Len(), len(p.keys.byKey))
+	if p.on || p.keys.Len() != 0 || len(p.keys.lines[ToTake]) != 0 {
+		t.Errorf("changes are told: %v, %d wait for %d keys", p.on, p.keys.Len(), len(p.keys.lines[ToTake]))
 	}
 	for i := range p.keys.marks {
 		if n := p.keys.marks[i].Load(); n != 0 {
@@ -161,7 +161,7 @@ func TestLinesAgainstModel(t *testing.T) {
 			all = slices.Delete(all, i, i+1)
 		}
 		turns := map[string]bool{}
-		for key, l := range p.keys.byKey {
+		for key, l := range p.keys.lines[ToTake] {
 			i := slices.IndexFunc(all, func(c client) bool { return slices.Contains(c.keys, key) })
 			if l.first.of != all[i].Waiter || l.first.prev != nil || l.last.next != nil {
 				t.Fatalf("the first in the line of %s is another one", key)
@@ -184,8 +184,8 @@ func TestLinesAgainstModel(t *testing.T) {
 	for _, c := range all {
 		c.Leave()
 	}
-	if p.keys.turns != 0 || len(p.keys.byKey) != 0 {
-		t.Errorf("%d turns and %d lines are left", p.keys.turns, len(p.keys.byKey))
+	if p.keys.turns != 0 || len(p.keys.lines[ToTake]) != 0 {
+		t.Errorf("%d turns and %d lines are left", p.keys.turns, len(p.keys.lines[ToTake]))
 	}
 }
 
@@ -194,10 +194,10 @@ func TestTurnsAreBounded(t *testing.T) {
 	p := newPlayer(t)
 	p.keys.turns = MaxTurns - 1
 	two := [][]byte{[]byte("a"), []byte("b")}
-	if p.keys.Add(0, two, false, nil) != nil {
+	if p.keys.Add(0, two, ToTake, nil) != nil {
 		t.Error("there are more turns than the bound")
 	}
-	if p.keys.Add(0, two[:1], false, nil) == nil || p.keys.Add(0, two[1:], false, nil) == nil {
+	if p.keys.Add(0, two[:1], ToTake, nil) == nil || p.keys.Add(0, two[1:], ToTake, nil) == nil {
 		t.Error("a client that waits for one key is refused")
 	}
 }

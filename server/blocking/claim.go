@@ -31,7 +31,7 @@ func (w *Waiter) Claim(now int64, keys ...string) []byte {
 	b := strconv.AppendInt(append(append(append([]byte(claimWord), ' '), k.node...), ' '), now-w.arrived, 10)
 	for _, key := range keys {
 		next := none
-		if l := k.byKey[key]; l != nil && l.first.of == w && l.first.next != nil {
+		if l := k.lines[ToTake][key]; l != nil && l.first.of == w && l.first.next != nil {
 			next = now - l.first.next.of.arrived
 		}
 		b = strconv.AppendInt(append(b, ' '), next, 10)

@@ -11,8 +11,8 @@ import (
 func TestReadersAllLook(t *testing.T) {
 	keys, k := startKeys(), [][]byte{[]byte("k")}
 	var woken []string
-	add := func(name string, reads bool) *Waiter {
-		return keys.Add(0, k, reads, func(bool) { woken = append(woken, name) })
+	add := func(name string, to Line) *Waiter {
+		return keys.Add(0, k, to, func(bool) { woken = append(woken, name) })
 	}
 	look := func(all ...*Waiter) (looks []bool) {
 		for _, w := range all {
@@ -21,7 +21,7 @@ func TestReadersAllLook(t *testing.T) {
 		}
 		return looks
 	}
-	taker, a, b, c := add("taker", false), add("a", true), add("b", true), add("c", true)
+	taker, a, b, c := add("taker", ToTake), add("a", ToRead), add("b", ToRead), add("c", ToRead)
 	for range 2 { // the first look, and none after it
 		look(taker, a, b, c)
 	}
@@ -49,7 +49,7 @@ func TestReadersAllLook(t *testing.T) {
 	check("c looks again", look(c, c), []bool{true, false})
 	c.Leave()
 	taker.Leave()
-	if keys.Len() != 0 || len(keys.byKey)+len(keys.readers) != 0 {
+	if keys.Len() != 0 || len(keys.lines[ToTake])+len(keys.lines[ToRead]) != 0 {
 		t.Error("something is left")
 	}
 }

@@ -28,8 +28,8 @@ func TestTurnsOfNodes(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	turns, one, two := NewTurns(100*time.Millisecond), startKeys(), startKeys()
 	k := [][]byte{[]byte("k")}
-	a, c := one.Add(1000*ms, k, false, nil), one.Add(3000*ms, k, false, nil)
-	b, d := two.Add(2000*ms, k, false, nil), two.Add(4000*ms, k, false, nil)
+	a, c := one.Add(1000*ms, k, ToTake, nil), one.Add(3000*ms, k, ToTake, nil)
+	b, d := two.Add(2000*ms, k, ToTake, nil), two.Add(4000*ms, k, ToTake, nil)
 	turns.Begin(5000 * ms)
 	mayTake := func(keys *Keys, w *Waiter, at int64, want bool) {
 		t.Helper()
@@ -64,8 +64,8 @@ func TestTurnWithNothing(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	turns, one, two := NewTurns(100*time.Millisecond), startKeys(), startKeys()
 	k := [][]byte{[]byte("k")}
-	a, b, d := one.Add(1000*ms, k, false, nil), one.Add(2000*ms, k, false, nil), one.Add(4000*ms, k, false, nil)
-	c := two.Add(3000*ms, k, false, nil)
+	a, b, d := one.Add(1000*ms, k, ToTake, nil), one.Add(2000*ms, k, ToTake, nil), one.Add(4000*ms, k, ToTake, nil)
+	c := two.Add(3000*ms, k, ToTake, nil)
 	turns.Begin(5000 * ms)
 	ask := func(keys *Keys, w *Waiter, at int64) (op *engine.Op, may bool) {
 		op = attempt(keys, w, at*ms, "k")
@@ -101,7 +101,7 @@ func TestPatience(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	turns, gone, here := NewTurns(100*time.Millisecond), startKeys(), startKeys()
 	k := [][]byte{[]byte("k")}
-	lost, w := gone.Add(1000*ms, k, false, nil), here.Add(2000*ms, k, false, nil)
+	lost, w := gone.Add(1000*ms, k, ToTake, nil), here.Add(2000*ms, k, ToTake, nil)
 	turns.Attempt(3000*ms, attempt(gone, lost, 3000*ms, "k"))
 	asks := func(at int64, want bool) {
 		t.Helper()

@@ -254,17 +254,25 @@ func (r *Request) KeepArgs(args [][]byte) [][]byte {
 	return r.args[at:len(r.args):len(r.args)]
 }
 
-// Wait says what a command waits for if its reply is null: that one of its keys gets a value.
+// Wait says what a command waits for. If its reply is null, it waits until one of its keys gets a value; with Place, if
+// its reply is a denial, until there is a place among the leases of its first concurrency limit.
 type Wait struct {
 	From    int         // the argument that is the first key
 	Keys    int         // the number of keys
 	Kind    engine.Kind // the kind of value
 	Timeout int64       // nanoseconds, 0 for none
+
+	Place    bool
+	Priority int // with Place, from 0 to MaxPriority
+
 	// Attempt is nil for a command that takes something from a key, so that clients wait for their turn. A command that
 	// only reads has the arguments of an attempt here; missed is the reply of the last attempt, which found nothing, and
 	// nil before the first.
 	Attempt func(args [][]byte, missed []byte) [][]byte
 }
+
+// MaxPriority is the most urgent priority of a wait for a place.
+const MaxPriority = 9
 
 // CachedLimit caches a parsed limit with the text of its parameters.
 type CachedLimit struct {

@@ -67,16 +67,23 @@ func (s *Session) finishDecision(out *commandBatch) {
 	s.env.putBatch(decided)
 }
 
-// refundUndecided refunds the reservations of a batch whose client disconnected before the decision. It is called by
-// the later of the two events, the decision and the hang-up.
+// refundUndecided refunds the reservations of a batch whose client disconnected before the decision, and the places that
+// it had waited for. It is called by the later of the two events, the decision and the hang-up.
 func (s *Session) refundUndecided() {
 	batch := s.deciding
 	for i := range batch.replies {
 		r := &batch.replies[i]
-		if !r.block || !batch.decision.Results[r.first].Allowed || batch.decision.Results[r.first].Wait <= 0 {
+		if r.count == 0 || !r.block && r.keyWait == nil {
 			continue
 		}
 		op, result := &batch.decision.Ops[r.first], &batch.decision.Results[r.first]
+		if r.keyWait != nil && r.keyWait.GivesBack() && (result.Allowed || result.Status == engine.Uncertain) {
+			s.env.refund(op, s.env.Keys.Asked(op), result, 0)
+			continue
+		}
+		if !r.block || !result.Allowed || result.Wait <= 0 {
+			continue
+		}
 		// Adding and cancelling a waiter makes the later waiters of the same key due earlier.
 		if s.env.WaitQueue.Cancel(s.env.waitFor(op, result, func() {})) {
 			s.env.refund(op, s.env.Keys.Asked(op), result, 0)

@@ -139,7 +139,9 @@ func (e *Env) logDenial(d command.Denial) {
 // time. If the cluster cannot decide, they stay taken, which grants too little and never too much.
 func (e *Env) refund(reserved *engine.Op, asked []engine.Op, granted *engine.Result, elapsed int64) {
 	var ops []engine.Op
-	if reserved.Verb == engine.Acquire {
+	if lease := reserved.FirstLease() < 0; lease {
+		ops = []engine.Op{{Verb: engine.Release, Key: reserved.Key, Who: reserved.Who}}
+	} else if reserved.Verb == engine.Acquire {
 		ops = []engine.Op{{Verb: engine.Refund, Key: reserved.Key, Tokens: granted.Granted}}
 	} else {
 		for i := range min(len(asked), len(granted.Parts)) {

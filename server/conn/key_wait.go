@@ -13,7 +13,7 @@ import (
 const itemsOfKey = 2
 
 // beginKeyWait puts the client of the command parsed last into the lines of its keys. The first attempt is about the
-// keys for which the client is the first in line.
+// keys for which the client is the first in line. A holder renews its lease whoever waits.
 func (s *Session) beginKeyWait(batch *commandBatch, row *command.Row, args [][]byte) {
 	r, asks := &batch.replies[len(batch.replies)-1], batch.request.Wait
 	if r.err != nil {
@@ -21,14 +21,20 @@ func (s *Session) beginKeyWait(batch *commandBatch, row *command.Row, args [][]b
 		return
 	}
 	w := keywait.Wait{Row: row, Args: copyOf(args), Memory: queuedBytes(args), Quiet: r.quiet}
-	k := s.env.keyWaits.Begin(w, asks, s.client.Database, s.started, func(alone bool) {
+	wake := func(alone bool) {
 		s.public.Wait.Happen(wait.ForKey)
 		if alone {
 			s.public.Wake()
 		} else {
 			s.public.Fanout.Call(itemsOfKey * asks.Keys)
 		}
-	})
+	}
+	var k *keywait.Wait
+	if asks.Place {
+		k = s.env.keyWaits.BeginPlace(w, asks, &batch.decision.Ops[r.first], s.started, wake)
+	} else {
+		k = s.env.keyWaits.Begin(w, asks, s.client.Database, s.started, wake)
+	}
 	if k == nil {
 		r.err, batch.request.Wait = command.ErrManyWaits.With(blocking.MaxTurns), nil
 		batch.decision.Ops, r.count = batch.decision.Ops[:r.first], 0
@@ -63,7 +69,7 @@ func (e *Env) try(op *engine.Op, res *engine.Result) (known bool) {
 
 // answerKeyWait handles the outcome of an attempt. It reports false if there is something to be answered.
 func (s *Session) answerKeyWait(r *reply, results []engine.Result, err error) (waits bool) {
-	if err != nil || keywait.Found(results) {
+	if s.keyWait == nil || r.keyWait.IsOver(results, err == nil) { // nil after the last attempt
 		s.endKeyWait(true)
 		return false
 	}
@@ -84,6 +90,9 @@ func (s *Session) resumeKeyWait(out *commandBatch) {
 		s.attemptKeys(k, out)
 	case end == blocking.Waiting:
 		s.public.Wait.Begin(wait.ForKey)
+	case end == blocking.TimedOut && k.IsForPlace(): // the reply is that of the command without BLOCK
+		s.endKeyWait(true)
+		s.attemptKeys(k, out)
 	default:
 		s.endKeyWait(true)
 		s.limiterReplied = true // nothing more is due to the client
@@ -99,6 +108,7 @@ func (s *Session) resumeKeyWait(out *commandBatch) {
 }
 
 // attemptKeys carries out the command on the keys that are asked, and writes the reply to out if there is one already.
+// After the end of the wait, it is the last attempt.
 func (s *Session) attemptKeys(k *keywait.Wait, out *commandBatch) {
 	batch := s.env.getBatch()
 	batch.out.Buf, out.out.Buf = out.out.Buf, batch.out.Buf
@@ -108,7 +118,11 @@ func (s *Session) attemptKeys(k *keywait.Wait, out *commandBatch) {
 	batch.add(s, k.Row, k.Args, nil, k.Quiet)
 	r := &batch.replies[0]
 	r.keyWait = k
-	if r.err == nil {
+	switch {
+	case r.err != nil:
+	case s.keyWait == nil:
+		k.Last(&batch.decision.Ops[0])
+	default:
 		k.Restrict(&batch.decision.Ops[0], s.env.Clock.Now())
 	}
 	s.flush(batch)

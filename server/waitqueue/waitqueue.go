@@ -36,6 +36,7 @@ type Waiter struct {
 	limit  limits.Limit
 	tokens int64
 	wake   func()
+	isCall bool // no reply waits
 
 	line       *line // nil for a timer
 	prev, next *Waiter
@@ -100,12 +101,22 @@ func (w *Queue) replaceFirst(l *line, n *Waiter) {
 	heap.Fix(&w.due, n.index)
 }
 
-// After calls wake, once, at the time due.
+// After calls wake, once, at the time due of a reply.
 func (w *Queue) After(due int64, wake func()) *Waiter {
-	n := &Waiter{due: due, wake: wake}
+	return w.push(&Waiter{due: due, wake: wake})
+}
+
+// Call calls f, once, at the time due. It does not count as a waiter.
+func (w *Queue) Call(due int64, f func()) *Waiter {
+	return w.push(&Waiter{due: due, wake: f, isCall: true})
+}
+
+func (w *Queue) push(n *Waiter) *Waiter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.count++
+	if !n.isCall {
+		w.count++
+	}
 	heap.Push(&w.due, n)
 	w.rearm()
 	return n
@@ -130,8 +141,9 @@ func (w *Queue) Cancel(n *Waiter) bool {
 
 // remove takes n out of the queue, and makes the waiters after it in its line due earlier.
 func (w *Queue) remove(n *Waiter, earlier int64) {
-	n.gone = true
-	w.count--
+	if n.gone = true; !n.isCall {
+		w.count--
+	}
 	switch l := n.line; {
 	case l == nil:
 		heap.Remove(&w.due, n.index)

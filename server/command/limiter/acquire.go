@@ -80,6 +80,9 @@ func appendAcquire(r *command.Request, k *limitSpec, known []command.Option) err
 	if err := r.Options(op, words, known); err != nil {
 		return err
 	}
+	if k.algorithm == limits.Concurrency {
+		return waitForPlace(r, op)
+	}
 	return reserveIfAsked(r)
 }
 

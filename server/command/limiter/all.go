@@ -7,10 +7,11 @@ import (
 )
 
 var allRows = []command.Row{{
-	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", Group: "limiter",
+	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration [PRIORITY priority]] [AS id FOR duration]", Group: "limiter",
 	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ". " +
 		"After a spec, COST tokens sets how many tokens are asked of this limit, KEEP amount how many must remain, and WARN percentage at which use the limit warns. " +
-		"With MAXWAIT or BLOCK, the request may wait for buckets and queues; windows, leases and limits with a KEEP must have room now.",
+		"With MAXWAIT or BLOCK, the request may wait for buckets and queues; windows, leases and limits with a KEEP must have room now. " +
+		"With BLOCK, the request first waits for a place among the leases of the first CC, as CC.ACQUIRE does.",
 	Returns: "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms (of a granted request, the longest among its limits), " +
 		"and an array of limit, remaining and reset_ms for each limit, and with WARN warn.",
 	Example: "TB mine:1 5 1/h CC alice:1 5 1m me",
@@ -35,10 +36,13 @@ func parseAll(r *command.Request) error {
 		parts[i].Options |= op.Options
 	}
 	op.SetMaxWait(op.MaxWait)
+	if err := waitForPlace(r, op); err != nil {
+		return err
+	}
 	return reserveIfAsked(r)
 }
 
-var allOptions = []command.Option{optTokens, optPeek, optMaxWait, optBlock, optAs, optFor}
+var allOptions = []command.Option{optTokens, optPeek, optMaxWait, optBlock, optPriority, optAs, optFor}
 
 func replyAll(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	res := &results[0]

@@ -21,6 +21,7 @@ var (
 		"The number is in `LEFT` of `RL.LEND`, or in `RL.RETURN`. Either the holder counts wrongly, or two holders share a name: give each holder its own name.")
 	errNodeHolder = command.LimiterErrors.Add("ERR holder: names that begin with %s are reserved for a cluster's nodes and groups", "")
 	errLogLimit   = command.LimiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more", "")
+	errPriority   = command.LimiterErrors.Add("ERR PRIORITY: needs BLOCK and a CC limit", "")
 	errHolder     = command.LimiterErrors.Add("ERR holder: must be 1 to %d bytes, got %d", "")
 	errSwapped    = command.LimiterErrors.Add("ERR holder: '%s' is a duration, and the ttl '%s' has no unit; the ttl comes before the holder",
 		"")

@@ -16,12 +16,13 @@ var (
 	optShadow = flag("SHADOW", engine.Shadow)
 	optStrict = flag("STRICT", engine.Strict)
 
-	optTokens  = command.Option{Name: "TOKENS", HasValue: true, Set: setTokens}
-	optMaxWait = command.Option{Name: "MAXWAIT", HasValue: true, Set: setMaxWait}
-	optBlock   = command.Option{Name: "BLOCK", HasValue: true, Set: setBlock}
-	optCost    = command.Option{Name: "COST", HasValue: true, Set: setCost}
-	optKeep    = command.Option{Name: "KEEP", HasValue: true, Set: setKeep}
-	optWith    = command.Option{Name: "WITH", SetRest: setWith}
+	optTokens   = command.Option{Name: "TOKENS", HasValue: true, Set: setTokens}
+	optMaxWait  = command.Option{Name: "MAXWAIT", HasValue: true, Set: setMaxWait}
+	optBlock    = command.Option{Name: "BLOCK", HasValue: true, Set: setBlock}
+	optPriority = command.Option{Name: "PRIORITY", HasValue: true, Set: setPriority}
+	optCost     = command.Option{Name: "COST", HasValue: true, Set: setCost}
+	optKeep     = command.Option{Name: "KEEP", HasValue: true, Set: setKeep}
+	optWith     = command.Option{Name: "WITH", SetRest: setWith}
 )
 
 // flag is an option without a value.
@@ -46,6 +47,41 @@ func setBlock(r *command.Request, op *engine.Op, value []byte) (err error) {
 	r.Hold = true
 	op.MaxWait, err = command.ParseDuration("BLOCK", value)
 	return err
+}
+
+// usualPriority is the priority of a request that waits without PRIORITY: others can be more urgent, or less.
+const usualPriority = 5
+
+func setPriority(r *command.Request, _ *engine.Op, value []byte) error {
+	n, err := command.ParseIntegerBetween("PRIORITY", value, 0, command.MaxPriority)
+	r.Wait = &command.Wait{Priority: int(n)}
+	return err
+}
+
+// waitForPlace makes a request with BLOCK wait for a place among the leases of its first concurrency limit, if it has
+// one.
+func waitForPlace(r *command.Request, op *engine.Op) error {
+	if !r.Hold && r.Wait == nil {
+		return nil
+	}
+	first := op.FirstLease()
+	if first == len(op.Parts) || !r.Hold {
+		if r.Wait != nil {
+			return errPriority
+		}
+		return nil
+	}
+	if r.Wait == nil {
+		r.Wait = &command.Wait{Priority: usualPriority}
+	}
+	r.Wait.Place, r.Wait.Keys, r.Wait.Timeout = true, 1, op.MaxWait
+	if op.Options&engine.Peek != 0 { // which returns the delay, and is answered at once
+		r.Wait = nil
+	}
+	if first < 0 { // no reply of a granted lease is held back
+		r.Hold, op.MaxWait = false, 0
+	}
+	return nil
 }
 
 func setCost(_ *command.Request, op *engine.Op, value []byte) (err error) {

@@ -1,8 +1,9 @@
-// Package keywait has the commands that wait for a key to get an element, such as BLPOP.
+// Package keywait has the commands that wait for a key to get an element, such as BLPOP, or for a place among its
+// leases, such as CC.ACQUIRE with BLOCK.
 //
-// A client joins the lines of its keys before the first attempt, so that no change is missed. It tries to take an
-// element of a key only while it is the first in the line of that key. An attempt is an operation like any other, whose
-// reply is null if there is no element.
+// A client joins the lines of its keys before the first attempt, so that no change is missed. It tries to take
+// something from a key only while it is the first in the line of that key. An attempt is an operation like any other.
+// If it finds nothing, its reply is null, or it is denied.
 package keywait
 
 import (
@@ -47,6 +48,9 @@ type Wait struct {
 	due    *waitqueue.Waiter
 	asked  []string // the names in the attempt under way
 	tries  int      // attempts in a row that found nothing although this node's state had something
+
+	deadline int64      // by the clock
+	place    *placeWait // nil for a wait for elements
 }
 
 // Begin puts the client of a command into the lines of its keys in the database of a number, at a time by the clock.
@@ -54,15 +58,24 @@ type Wait struct {
 // if the client would be in too many lines. The Wait keeps the arguments.
 func (e *Env) Begin(w Wait, asks *command.Wait, number uint8, now int64, wake func(alone bool)) *Wait {
 	w.env, w.asks, w.names = e, *asks, namesOf(w.Args[asks.From:asks.From+asks.Keys], number)
-	if w.waiter = e.Blocked.Add(now, w.names, asks.Attempt != nil, wake); w.waiter == nil {
+	line := blocking.ToTake
+	if asks.Attempt != nil {
+		line = blocking.ToRead
+	}
+	return w.begin(line, now, wake)
+}
+
+// begin puts the client into its lines.
+func (w Wait) begin(line blocking.Line, now int64, wake func(alone bool)) *Wait {
+	if w.waiter = w.env.Blocked.Add(now, w.names, line, wake); w.waiter == nil {
 		return nil
 	}
-	due := int64(math.MaxInt64)
-	if asks.Timeout > 0 && asks.Timeout < math.MaxInt64-now {
-		due = now + asks.Timeout
+	w.deadline = math.MaxInt64
+	if w.asks.Timeout > 0 && w.asks.Timeout < math.MaxInt64-now {
+		w.deadline = now + w.asks.Timeout
 	}
 	waiter := w.waiter
-	w.due = e.Queue.After(due, func() { waiter.Finish(blocking.TimedOut) })
+	w.due = w.env.Queue.After(w.deadline, func() { waiter.Finish(blocking.TimedOut) })
 	return &w
 }
 
@@ -85,6 +98,10 @@ func (w *Wait) Waiter() *blocking.Waiter { return w.waiter }
 // keys.
 func (w *Wait) First() (isAny, isError bool) {
 	w.asked = w.waiter.Turns()
+	if w.place != nil {
+		w.place.look(w)
+		return true, false
+	}
 	asked := w.asked
 	for _, name := range w.names {
 		if len(asked) > 0 && asked[0] == string(name) {
@@ -99,6 +116,10 @@ func (w *Wait) First() (isAny, isError bool) {
 // Restrict makes an operation name only the keys that are asked, unless it also names keys that are not waited for, and
 // say for how long its client waits. A command that only reads names all its keys in each attempt.
 func (w *Wait) Restrict(op *engine.Op, now int64) {
+	if w.place != nil {
+		w.place.restrict(op, w.deadline-now)
+		return
+	}
 	if w.asks.Attempt != nil {
 		op.Args = w.asks.Attempt(w.Args, w.missed)
 		w.op = *op
@@ -116,8 +137,18 @@ func (w *Wait) Restrict(op *engine.Op, now int64) {
 	op.Args = args
 }
 
-// Found reports whether the results of an attempt have something for the client.
-func Found(results []engine.Result) bool { return len(results) > 0 && !isNull(&results[0]) }
+// IsOver reports whether the results of an attempt end the wait. isDecided is false if they are no decision.
+func (w *Wait) IsOver(results []engine.Result, isDecided bool) bool {
+	switch {
+	case len(results) == 0:
+		return !isDecided // no attempt has been made, unless there was an error before it
+	case w.place == nil:
+		return !isDecided || !isNull(&results[0])
+	case isDecided:
+		return !w.place.isDenied(&results[0])
+	}
+	return !w.place.isLost(&results[0])
+}
 
 // isNull reports whether a command found nothing to take.
 func isNull(res *engine.Result) bool {
@@ -140,24 +171,31 @@ func (w *Wait) Miss(results []engine.Result) {
 	if w.asks.Attempt != nil {
 		w.missed = bytes.Clone(results[0].Reply)
 	}
+	if w.place != nil {
+		w.place.asked = w.place.asked || !w.place.renews
+	}
 	again := func() { w.waiter.Again(asked...) }
 	if w.tries == 0 {
 		again()
 		return
 	}
-	w.env.Queue.After(w.env.Clock.Now()+min(firstRetry<<min(w.tries, 30), lastRetry), again)
+	w.env.Queue.Call(w.env.Clock.Now()+min(firstRetry<<min(w.tries, 30), lastRetry), again)
 }
 
 // Next says how the wait goes on after a wake-up: it has ended, there is a key to ask now, or the client waits on.
 func (w *Wait) Next() (end blocking.End, attempts bool) {
 	for {
 		name, restate, end, ok := w.waiter.Next()
+		if w.place != nil && w.place.renews && end == blocking.Waiting {
+			w.place.renews = false
+			return blocking.Waiting, true
+		}
 		switch {
 		case end != blocking.Waiting:
 			return end, false
 		case !ok:
 			return blocking.Waiting, false
-		case restate || w.mayTake(name):
+		case w.place != nil && w.place.mayEnter(w), w.place == nil && (restate || w.mayTake(name)):
 			w.asked = []string{name}
 			w.tries++
 			return blocking.Waiting, true
@@ -179,7 +217,12 @@ func (w *Wait) mayTake(name string) bool {
 }
 
 // Cancel ends the wait for the timeout. The client is still in the lines.
-func (w *Wait) Cancel() { w.env.Queue.Cancel(w.due) }
+func (w *Wait) Cancel() {
+	w.env.Queue.Cancel(w.due)
+	if w.place != nil {
+		w.place.cancel(w)
+	}
+}
 
 // Leave takes the client out of the lines. Clients after it have their turn.
 func (w *Wait) Leave() { w.waiter.Leave() }
