@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -140,4 +141,78 @@ func TestPlaceThroughALostLeader(t *testing.T) {
 			t.Errorf("the holders are %s", got)
 		}
 	})
+}
+
+// Whichever node is lost, and whenever, each client of another node gets a place in the end, and no reply is an error.
+// There are never more leases than places.
+func TestPlacesLoseNobody(t *testing.T) {
+	for seed := range uint64(testsize.Pick(3, 30)) {
+		synctest.Test(t, func(t *testing.T) {
+			c, r := newWaitCluster(t), rand.New(rand.NewPCG(testsize.Seed(), seed))
+			defer c.close()
+			node := func() int {
+				for {
+					if n := r.IntN(3); n != c.dead {
+						return n
+					}
+				}
+			}
+			waiting, served := map[string]int{}, 0
+			collect := func() {
+				for name, at := range waiting {
+					if at == c.dead {
+						delete(waiting, name)
+					} else if got := c.reply(at, name); strings.HasPrefix(got, "[1 2 ") {
+						delete(waiting, name)
+						served++
+					} else if got != "" {
+						t.Fatalf("seed %d: %s is answered %s", seed, name, got)
+					}
+				}
+			}
+			releaseAll := func(pause time.Duration) {
+				holders := regexp.MustCompile(`c\d+`).FindAllString(c.send(node(), "reader", "CC.HOLDERS k", pause), -1)
+				if len(holders) > 2 {
+					t.Fatalf("seed %d: %q have 2 places", seed, holders)
+				}
+				for i, holder := range holders {
+					c.send(node(), fmt.Sprint("releaser", i), "CC.RELEASE k "+holder, 0)
+				}
+				c.pass(pause)
+			}
+			for step := range 60 {
+				pause := time.Duration(r.IntN(20)) * 5 * time.Millisecond
+				switch choice := r.IntN(12); {
+				case choice < 8:
+					name, at := fmt.Sprint("c", step), node()
+					waiting[name] = at
+					c.servers[at].open(name).traffic(frames("CC.ACQUIRE k 2 1h " + name + " BLOCK 1h"))
+					c.pass(pause)
+				case choice < 11:
+					name := fmt.Sprint("c", r.IntN(step+1))
+					c.send(node(), fmt.Sprint("r", step), "CC.RELEASE k "+name, pause)
+				case c.dead < 0 && step > 20:
+					c.cut(c.leader())
+				}
+				collect()
+			}
+			c.pass(70 * time.Second) // longer than any call takes
+			for range 100 {
+				if collect(); len(waiting) == 0 {
+					break
+				}
+				releaseAll(3 * time.Second)
+			}
+			if len(waiting) > 0 {
+				t.Errorf("seed %d: %v wait for ever", seed, waiting)
+			}
+			for at, server := range c.servers { // what nobody has read
+				for name := range server.conns {
+					for c.reply(at, name) != "" {
+					}
+				}
+			}
+			t.Logf("seed %d: %d served, node %d is lost", seed, served, c.dead)
+		})
+	}
 }

@@ -32,6 +32,7 @@ var tables = []table{
 	{name: "waiters for a key", enter: []string{"BLPOP k 0"}, command: "RPUSH k e", first: "$1\r\ne\r\n", wakes: 1},
 	{name: "waiters for many keys", enter: []string{"BLPOP " + manyKeys(100) + " 0"}, command: "RPUSH k7 e", first: "$1\r\ne\r\n", wakes: 1},
 	{name: "waits that end together", enter: []string{"BLPOP " + manyKeys(10) + " 1"}, command: "PING", told: "*-1\r\n", pass: true},
+	{name: "waits for a place that end together", before: "CC.ACQUIRE k 1 2h a", enter: []string{"CC.ACQUIRE k 1 1h b BLOCK 10m"}, command: "PING", told: ":0\r\n", pass: true},
 	{name: "watchers", enter: []string{"WATCH k"}, command: "SET k v", wakes: 1},
 	{name: "blocked replies", before: "LB.QUEUE k 100000 1000/s", enter: []string{"LB.QUEUE k 100000 1000/s BLOCK 1h"}, command: "LB.QUEUE k 100000 1000/s", pass: true, told: ":"},
 }

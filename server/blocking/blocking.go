@@ -189,8 +189,9 @@ func (k *Keys) Changed(key []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if key != nil {
+		key := string(key)
 		for _, to := range [...]Line{ToTake, ToRead, ToEnter} {
-			if t := k.first(string(key), to); t != nil {
+			if t := k.first(key, to); t != nil {
 				t.call(true)
 			}
 		}

@@ -69,7 +69,8 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// The blocked reply of a request whose time is over is given up, and its tokens come back.
+// The blocked reply of a request whose time is over is given up, and its tokens come back. It waits for a place no
+// longer.
 func TestTimeout(t *testing.T) {
 	t.Parallel() // it waits
 	h := serve(t, func(c *config.Config) { c.CommandTimeout = 500 * time.Millisecond })
@@ -79,5 +80,13 @@ func TestTimeout(t *testing.T) {
 	}
 	if got := string(h.run("TB.ACQUIRE k 1 1/h 1 PEEK").Raw); got != "*5\r\n:0\r\n:1\r\n:0\r\n:3600000\r\n:3600000\r\n" {
 		t.Errorf("afterwards: %q", got)
+	}
+	h.run("CC.ACQUIRE gpu 1 1h a")
+	if a := h.post("/", `["CC.ACQUIRE","gpu",1,"1h","b","BLOCK","2h"]`); a.status != 504 {
+		t.Errorf("a wait for a place: %d %s", a.status, a.body)
+	}
+	h.run("CC.RELEASE gpu a")
+	if got := string(h.run("CC.HOLDERS gpu").Raw); got != "*0\r\n" {
+		t.Errorf("the holders are %q", got)
 	}
 }
