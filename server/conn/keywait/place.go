@@ -14,7 +14,7 @@ type placeWait struct {
 	part int       // of the operation, -1 if it is the lease itself
 
 	expiry *waitqueue.Waiter // the time of the next look without a change
-	asked  bool              // an attempt has been denied or not decided, or the holder was seen to have no lease
+	lacks  bool              // the holder has no lease, as an attempt or this node's state has shown
 	probes bool              // the attempt under way only finds out whether the holder has a lease
 	renews bool              // it has: the next attempt is made at once
 }
@@ -40,8 +40,8 @@ func (e *Env) BeginPlace(w Wait, asks *command.Wait, op *engine.Op, now int64, w
 func (p *placeWait) look(w *Wait) {
 	list, res := engine.Op{Verb: engine.Leases, Key: p.peek.Key, Who: p.peek.Who}, engine.Result{}
 	isKnown := w.env.Try(&list, &res)
-	p.asked = isKnown && len(res.Leases) == 0
-	p.probes = len(w.asked) == 0 && (!isKnown || p.asked)
+	p.lacks = isKnown && len(res.Leases) == 0
+	p.probes = len(w.asked) == 0 && (!isKnown || p.lacks)
 }
 
 // restrict makes an attempt a probe, or leaves other limits what is left of the client's time.
@@ -79,7 +79,7 @@ func (p *placeWait) cancel(w *Wait) {
 func (p *placeWait) isDenied(res *engine.Result) bool {
 	switch {
 	case p.probes && res.Status == engine.OK:
-		p.probes, p.renews, p.asked = false, res.Allowed, !res.Allowed
+		p.probes, p.renews, p.lacks = false, res.Allowed, !res.Allowed
 		return true
 	case res.Status != engine.OK || res.Allowed:
 		return false
@@ -92,7 +92,7 @@ func (p *placeWait) isDenied(res *engine.Result) bool {
 // isLost reports whether an attempt was not decided, as while a cluster has no leader, and may be repeated.
 func (p *placeWait) isLost(res *engine.Result) bool {
 	if p.probes { // the holder may have a lease
-		p.probes, p.renews, p.asked = false, true, false
+		p.probes, p.renews, p.lacks = false, true, false
 	}
 	switch res.Status {
 	case engine.NoLeader, engine.Overloaded:
@@ -108,7 +108,7 @@ func (w *Wait) IsForPlace() bool { return w.place != nil }
 
 // GivesBack reports whether what an attempt was granted goes back if its client has left. What a holder has renewed
 // does not, because the holder may still rely on it.
-func (w *Wait) GivesBack() bool { return w.place != nil && w.place.asked && !w.place.probes }
+func (w *Wait) GivesBack() bool { return w.place != nil && w.place.lacks && !w.place.probes }
 
 // Last makes an operation the last attempt, after the time of the wait.
 func (w *Wait) Last(op *engine.Op) {

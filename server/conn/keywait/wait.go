@@ -172,7 +172,7 @@ func (w *Wait) Miss(results []engine.Result) {
 		w.missed = bytes.Clone(results[0].Reply)
 	}
 	if w.place != nil {
-		w.place.asked = w.place.asked || !w.place.renews
+		w.place.lacks = w.place.lacks || !w.place.renews
 	}
 	again := func() { w.waiter.Again(asked...) }
 	if w.tries == 0 {

@@ -11,7 +11,7 @@ import "sync/atomic"
 //	ForDueTime   block: a granted reply is due later            the wait queue      unblock, or onDisconnect
 //	ForAnswer    AwaitReply: something outside answers          done                writePending
 //	ForLogin     Login: after failed logins, its turn is later  the login limiter   writePending
-//	ForKey       answer: none of the keys has an element        blocking.Keys       goOn, or onDisconnect
+//	ForKey       answer: no key has an element, or a place      blocking.Keys       goOn, or onDisconnect
 //	ForPause     execute: CLIENT PAUSE holds the command    the end of the pause  resume
 //	ForTurn      executeAll: the user has done enough work      goOnLater           receive
 //	ForReader    pause: too many bytes of replies are unread    –                   unpause
