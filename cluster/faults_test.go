@@ -87,6 +87,10 @@ func anyOp(r *rand.Rand) engine.Op {
 			acquire(fmt.Sprint("meter", r.IntN(4)), 20, 2)}}
 		return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: int64(10 * time.Second), Parts: []engine.Op{request}}
 	case 21, 22, 23:
+		if r.IntN(2) == 0 {
+			return engine.Op{Verb: engine.Extend, Key: id, Nth: 1 + r.Uint32N(2), Tokens: 1 + r.Int64N(4),
+				Options: engine.UpTo * engine.Option(r.IntN(2))}
+		}
 		return engine.Op{Verb: engine.Settle, Key: id, Tokens: r.Int64N(5), Options: engine.Cancel * engine.Option(r.IntN(2))}
 	case 9, 10, 11:
 		return operation("SET", fmt.Sprint("other", r.IntN(16)), strings.Repeat("x", r.IntN(20)), "EX",

@@ -18,6 +18,10 @@ func reserveTokens(id string, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.Reserve, Key: []byte(id), MaxWait: int64(time.Hour), Parts: []engine.Op{request}}
 }
 
+func extendBy(id string, nth uint32, tokens int64) engine.Op {
+	return engine.Op{Verb: engine.Extend, Key: []byte(id), Nth: nth, Tokens: tokens}
+}
+
 func settleTokens(id string, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.Settle, Key: []byte(id), Tokens: tokens}
 }
@@ -76,6 +80,11 @@ func TestReservationsOutliveLeaders(t *testing.T) {
 			cut.cut(died, true, true, false)
 			s.start(died)
 			amount := int64(1 + i%9)
+			for range 2 {
+				if res := decided(extendBy(id, 1, 4)); !res.Allowed || res.Granted != 4 || res.Number != 11 {
+					t.Fatalf("%s: %+v", id, res)
+				}
+			}
 			for range 2 {
 				if res := decided(settleTokens(id, amount)); res.Status != engine.OK || len(res.Parts) != 2 ||
 					res.Parts[1].Granted != amount {

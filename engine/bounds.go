@@ -36,6 +36,10 @@ const (
 	MaxMembers = 4096
 	// MaxGrants bounds the grants of a sliding log that one ListLog lists.
 	MaxGrants = 10_000
+	// MaxExtensions bounds the extensions of one reservation.
+	MaxExtensions = 1_000_000
+	// MaxMarks bounds the windows from which one limit of a reservation has tokens that could go back.
+	MaxMarks = 256
 	// MaxWaiting bounds the requests that a Lend grants.
 	MaxWaiting = 1 << 20
 )

@@ -47,6 +47,7 @@ const (
 	Fingerprint              // report the fingerprint of the key, in Result.Reply; see [FingerprintBytes]
 	Expect                   // at the front of an atomic batch: nothing of the batch is done unless every declared key still has its fingerprint in Who
 	ListWindows              // a Look that lists the windows of the key's limiter, in Result.Reply
+	Extend                   // take Tokens more from each limit of the reservation Key without a FixedCost, and remember it for MaxWait from now on if that is longer; a part: one of these limits
 )
 
 // Option changes how an Acquire decides.
@@ -59,7 +60,7 @@ const (
 	Force                           // grant even tokens that are not available
 	Shadow                          // SetPolicy: only count what would be denied
 	Loaded                          // KeepScript: until DropScripts
-	DeclaredOnly                    // Script: keys that it does not declare are refused; Settle: limits' keys that match none of the patterns in Args are
+	DeclaredOnly                    // Script: keys that it does not declare are refused; Settle, Extend: limits' keys that match none of the patterns in Args are
 	FixedCost                       // a part: Tokens are its own, whatever the request asks for
 
 	Cancel       = UpTo         // Settle, Prepare: everything goes back
@@ -81,6 +82,7 @@ type Op struct {
 	Instance uint8        // KeepOverflow: the number among the limiters of one prefix and limit, below MaxParts
 	Database uint8        // Command, Script: the database of the keys; Flush: with OneDatabase; 0 in a cluster, and in the bytes of opcodec
 	MaxKey   uint32       // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
+	Nth      uint32       // Extend: the number of the extension among those of the reservation, 1 to MaxExtensions
 	Key      []byte       // binary, may be empty; only read while the operation is applied; Script: with WriteOnly, see [Op.IsWriteOnly]
 	Limit    limits.Limit // Acquire
 	Tokens   int64        // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; AcquireAll: asked of each part without FixedCost; Script: the dialect, ScriptDialect of package store or an earlier one
@@ -88,12 +90,12 @@ type Op struct {
 	Weight   int64        // Acquire, of an algorithm that weighs members: 1 to MaxWeight, or 0 for 1
 	MaxWait  int64        // Reserve: remember it for this many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
 	Who      []byte       // the holder of a lease, the member of a fair share, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body; Expect: the fingerprints of the declared keys, one after the other, zeros for a key that did not exist
-	Args     [][]byte     // Command, Script: the arguments, the command's name included; Expect: the names of keys in the keyspace, see package database; Check: with NamedFields, names and values of fields by turns; Settle: with DeclaredOnly, patterns of package glob
+	Args     [][]byte     // Command, Script: the arguments, the command's name included; Expect: the names of keys in the keyspace, see package database; Check: with NamedFields, names and values of fields by turns; Settle, Extend: with DeclaredOnly, patterns of package glob
 	KeyFrom  uint32       // Command, Script, Expect: the position in Args of the first declared key
 	KeyCount uint32       // Command, Script, Expect: the number of declared keys, one after the other
 	Loan     *Loan        // Lend, Return and Deposit
 	Report   *Report      // Adapt
-	PriorAt  int64        // Acquire, also in parts, Check, Lend, Settle: if not 0, a key without a limiter begins with the leader's allowance taken at this time, in nanoseconds since the Unix epoch; Script: a key that it does not declare, at the time of the script, and with AlsoDeclared any; Carry: when Tokens were taken
+	PriorAt  int64        // Acquire, also in parts, Check, Lend, Settle, Extend: if not 0, a key without a limiter begins with the leader's allowance taken at this time, in nanoseconds since the Unix epoch; Script: a key that it does not declare, at the time of the script, and with AlsoDeclared any; Carry: when Tokens were taken
 	Parts    []Op         // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
 }
 

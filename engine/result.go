@@ -36,7 +36,7 @@ const (
 	ReservationDiffers        // Reserve: the id was used with other parameters
 	SettledOtherwise          // Settle: it was settled with other amounts
 	WrongAmounts              // Settle: more amounts than limits, or fewer; Result.Limit is the number of limits
-	NotPermitted              // Settle: the key of a limit, named by Result.Reply, matches none of the patterns in Args
+	NotPermitted              // Settle, Extend: the key of a limit, named by Result.Reply, matches none of the patterns in Args
 	NotHeld                   // Lend, Return: the holder states more tokens than are set aside for it, Result.Lent
 	NoHome                    // the key's limit has its home elsewhere, which did not answer, and no tokens of it are left here
 	NotAwayFromHome           // the operation is not possible on a key whose limit has its home elsewhere; nothing was taken
@@ -45,6 +45,9 @@ const (
 	NotShared                 // AcquireAll, Check: a limit of several groups is of a kind that purses cannot have; nothing was taken
 	KeyChanged                // Expect, and all after it in its batch: a key has another fingerprint; nothing was done
 	Importing                 // the cluster does not have all of the state yet that it begins with; nothing was taken
+	NotNext                   // Extend: the next extension of the reservation has the number Result.Limit
+	AlreadySettled            // Extend: the reservation is settled
+	ReservationFull           // Extend: the reservation would have tokens of more than MaxMarks windows, or more than MaxTokens
 
 	endOfStatuses
 )
@@ -62,16 +65,16 @@ type Result struct {
 	Held      limits.Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
 	Bytes     int64            // Look: memory the entry takes
 	Lent      int64            // Look: tokens set aside for holders; Lend, Return, Void: for this holder
-	Number    uint64           // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated; Check: of a part, the Warn of its limit
+	Number    uint64           // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated; Extend: the tokens of the reservation, with all its extensions; Check: of a part, the Warn of its limit
 
 	// Work is the work of the answer beyond the fixed cost of an operation, in units of one lease read or 64 bytes
 	// copied: some 3 to 15 ns. It is not sent between nodes.
 	Work int
 
-	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
-	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
+	Binding int      // AcquireAll, Check, Extend: the part that denied with the longest wait, or -1
+	Parts   []Result // AcquireAll, Check, Extend, Settle: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; ListWindows: see [Result.Windows]; Adapt: the rate in tokens a second; Check: the name of a field, or of no policy; Settle: a key that is not permitted; Fingerprint: that of the key; kept for reuse from one Apply to the next
+	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; ListWindows: see [Result.Windows]; Adapt: the rate in tokens a second; Check: the name of a field, or of no policy; Settle, Extend: a key that is not permitted; Fingerprint: that of the key; kept for reuse from one Apply to the next
 }
 
 // Lease is one holder of a concurrency limit.

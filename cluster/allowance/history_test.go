@@ -150,6 +150,9 @@ func (h *history) op() engine.Op {
 	case n < 48:
 		return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: 60 * sec, Parts: []engine.Op{{Verb: engine.AcquireAll, Tokens: op.Tokens, Parts: []engine.Op{op}}}}
 	case n < 52:
+		if h.r.IntN(2) == 0 {
+			return engine.Op{Verb: engine.Extend, Key: id, Nth: 1 + h.r.Uint32N(2), Tokens: op.Tokens}
+		}
 		return engine.Op{Verb: engine.Settle, Key: id, Tokens: h.r.Int64N(12)}
 	default:
 		op.Tokens = op.Limit.Capacity / 4
@@ -159,7 +162,7 @@ func (h *history) op() engine.Op {
 
 // compare carries out an operation by the exact limiter too.
 func (h *history) compare(op *engine.Op, res *engine.Result, where string, count *int) {
-	isGrant := op.Verb == engine.Acquire || op.Verb == engine.AcquireAll || op.Verb == engine.Check || op.Verb == engine.Reserve
+	isGrant := op.Verb == engine.Acquire || op.Verb == engine.AcquireAll || op.Verb == engine.Check || op.Verb == engine.Reserve || op.Verb == engine.Extend
 	if res.Status != engine.OK || isGrant && (!res.Allowed || op.Options&engine.Peek != 0) {
 		return
 	}

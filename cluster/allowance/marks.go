@@ -63,7 +63,7 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 	case engine.Reserve:
 		m.mark(op.Key)
 		m.enter(t, now, &op.Parts[0])
-	case engine.Settle:
+	case engine.Extend, engine.Settle:
 		// The reservation may be under way itself: then its keys are not known yet, and all keys are blocked.
 		m.mark(op.Key)
 		m.block()

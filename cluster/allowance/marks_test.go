@@ -20,6 +20,7 @@ func TestMarksOfUnknownKeys(t *testing.T) {
 		prior int64
 	}{
 		{op: engine.Op{Verb: engine.Settle, Key: []byte("id")}},
+		{op: engine.Op{Verb: engine.Extend, Key: []byte("id")}},
 		{op: engine.Op{Verb: engine.Script, Args: [][]byte{[]byte("other")}, KeyCount: 1}, prior: now},
 		{op: engine.Op{Verb: engine.Script, Args: [][]byte{[]byte("taken")}, KeyCount: 1}, prior: now},
 	} {
@@ -62,6 +63,7 @@ func TestOnlyTakenTokensAreCounted(t *testing.T) {
 	for _, op := range []engine.Op{
 		{Verb: engine.Check, Key: []byte("policy"), Tokens: 1, MaxKey: 64},
 		{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{taken, other}},
+		{Verb: engine.Extend, Key: []byte("id"), Nth: 1, Tokens: 2},
 		{Verb: engine.Settle, Key: []byte("id"), Tokens: 2},
 	} {
 		ops := []engine.Op{op}

@@ -77,6 +77,7 @@ var Additions = append([]Addition{
 	{Version: 3, Name: "scripts of dialect 2",
 		IsUsed: func(op *engine.Op) bool { return op.Verb == engine.Script && op.Tokens > 1 }},
 	{Version: 3, Name: "replicas of a group on some nodes", kind: KindPlacement},
+	{Version: 3, Name: "RL.EXTEND", IsUsed: usesVerb(engine.Extend)},
 	{Version: LargeValues, Name: "large values in blocks"},
 	{Version: 3, Name: "streams", IsUsed: usesStream},
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},

@@ -92,9 +92,9 @@ func drain(c *Call, s *shareScan, p layout.SharePool, units uint64) {
 	c.places = order.Places
 }
 
-// weightAsked is the weight that the call gives its member. A settlement leaves the weight as it is.
+// weightAsked is the weight that the call gives its member. A settlement and an extension leave the weight as it is.
 func weightAsked(c *Call, s *shareScan) uint64 {
-	if c.Op.Options&engine.Force != 0 && c.Op.Weight == 0 && s.found {
+	if (c.Op.Options&engine.Force != 0 || c.Op.Verb == engine.Extend) && c.Op.Weight == 0 && s.found {
 		return uint64(s.weight)
 	}
 	return uint64(max(1, c.Op.Weight))

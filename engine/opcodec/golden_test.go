@@ -92,6 +92,8 @@ func goldenOps() []engine.Op {
 		{Verb: engine.ListWindows, Key: key},
 		{Verb: engine.Acquire, Key: key, Limit: limits.Limit{Algorithm: limits.FixedWindow, History: 36, Capacity: 7, Rate: limits.Rate{Period: sec}}, Tokens: 1},
 		{Verb: engine.Acquire, Key: key, Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachYear, History: 3, Warn: 80, Anchor: calendar.Anchor{Zone: 300, From: 4<<5 | 6}, Capacity: 7}, Tokens: 1},
+		{Verb: engine.Extend, Key: key, Nth: 1, Tokens: 1},
+		{Verb: engine.Extend, Key: key, Nth: 300, Tokens: 500, MaxWait: sec, Options: engine.UpTo | engine.DeclaredOnly, Args: [][]byte{key, who}, PriorAt: sec},
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 //	varint  the weight of a member
 //	varints of a loan: number, previous number, tokens left; of a Lend with Merged: requests that wait, tokens of each
 //	varints of a report: good calls, bad ones, the time between two decisions, down, up, the pause
-//	varint  most bytes of a key
+//	varint  most bytes of a key, or the number of an extension
 //	varint  number of arguments, of a Check only with NamedFields; of each a varint of its length, and the argument; varints: position of the first declared
 //	        key, number of declared keys
 //	...     the operation that a Reserve carries out
@@ -79,6 +79,7 @@ const (
 	fieldLoan
 	fieldReport
 	fieldMarks // the key, with WriteOnly alone
+	fieldNth
 )
 
 // with returns the fields of an operation with some options.
@@ -131,7 +132,7 @@ type opLayout struct {
 
 // takesArgs reports whether the bytes of an operation have arguments.
 func (l *opLayout) takesArgs(op *engine.Op) bool {
-	return l.fields&fieldArgs != 0 || op.Verb == engine.Check && op.Options&engine.NamedFields != 0 || op.Verb == engine.Settle && op.Options&engine.DeclaredOnly != 0
+	return l.fields&fieldArgs != 0 || op.Verb == engine.Check && op.Options&engine.NamedFields != 0 || (op.Verb == engine.Settle || op.Verb == engine.Extend) && op.Options&engine.DeclaredOnly != 0
 }
 
 // The fields of the parts of a request, and of the parts of a policy.
@@ -166,6 +167,7 @@ var opLayouts = []opLayout{
 
 	engine.Reserve: {fields: fieldKey | fieldMaxWait | fieldRequest, check: reserves},
 	engine.Settle:  {fields: fieldKey | fieldTokens | fieldParts | fieldPrior, parts: fieldCost, options: byte(engine.Cancel | engine.DeclaredOnly), partOptions: byte(engine.FixedCost), check: settles},
+	engine.Extend:  {fields: fieldKey | fieldTokens | fieldMaxWait | fieldPrior | fieldNth, options: byte(engine.UpTo | engine.DeclaredOnly), check: extends},
 
 	engine.Lend:   {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldPrior | fieldLoan, options: byte(engine.Merged | engine.Whole), check: lends},
 	engine.Return: {fields: fieldKey | fieldWho | fieldKeep | fieldLoan, check: returns},

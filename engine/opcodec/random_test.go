@@ -200,6 +200,13 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 		for range r.IntN(2) * r.IntN(engine.MaxParts+1) {
 			op.Parts = append(op.Parts, []engine.Op{{}, {Options: engine.FixedCost, Tokens: tokens}}[r.IntN(2)])
 		}
+	case engine.Extend:
+		op.Tokens, op.Nth, op.Options = max(tokens, 1), 1+r.Uint32N(engine.MaxExtensions), []engine.Option{0, engine.UpTo}[r.IntN(2)]
+		op.MaxWait = []int64{0, limits.MinDuration, limits.MaxDuration}[r.IntN(3)]
+		for range r.IntN(2) * r.IntN(6) {
+			op.Options |= engine.DeclaredOnly
+			op.Args = append(op.Args, text(40))
+		}
 	case engine.SetOverride:
 		op.Key, op.Who, op.Parts = text(255), text(300), parts(0)
 		nameFields(r, &op)

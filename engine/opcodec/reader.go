@@ -171,15 +171,22 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 		r.readLoan(op)
 	}
 	if there&fieldReport != 0 {
-		op.Report = &engine.Report{}
-		for _, n := range reportFields(op.Report) {
-			*n = int64(in.Uvarint())
-		}
+		r.readReport(op)
 	}
 	if there&fieldMaxKey != 0 {
 		op.MaxKey = in.uint32()
 	}
+	if there&fieldNth != 0 {
+		op.Nth = in.uint32()
+	}
 	return !in.Bad
+}
+
+func (r *Reader) readReport(op *engine.Op) {
+	op.Report = &engine.Report{}
+	for _, n := range reportFields(op.Report) {
+		*n = int64(r.in.Uvarint())
+	}
 }
 
 func (r *Reader) readLoan(op *engine.Op) {

@@ -112,12 +112,21 @@ func settles(op *engine.Op) bool {
 			return false
 		}
 	}
+	return hasPatterns(op)
+}
+
+// hasPatterns reports whether Args can be the patterns of keys that a user may change.
+func hasPatterns(op *engine.Op) bool {
 	for _, pattern := range op.Args {
 		if len(pattern) > engine.MaxKeyBytes {
 			return false
 		}
 	}
 	return op.KeyFrom == 0 && op.KeyCount == 0
+}
+
+func extends(op *engine.Op) bool {
+	return op.Tokens > 0 && op.Nth > 0 && op.Nth <= engine.MaxExtensions && (op.MaxWait == 0 || op.MaxWait >= limits.MinDuration) && hasPatterns(op)
 }
 
 func hasHolder(op *engine.Op) bool { return len(op.Who) > 0 && len(op.Who) <= engine.MaxHolderBytes }

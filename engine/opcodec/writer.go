@@ -116,6 +116,9 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 	if there&fieldMaxKey != 0 {
 		b = binary.AppendUvarint(b, uint64(op.MaxKey))
 	}
+	if there&fieldNth != 0 {
+		b = binary.AppendUvarint(b, uint64(op.Nth))
+	}
 	return b
 }
 

@@ -76,11 +76,15 @@ func (g *group) decide(now int64, whole *engine.Op, parts []engine.Op, res *engi
 		return true
 	case readOnly:
 		return g.reserving == nil && !g.changes(parts)
-	case g.reserving != nil && !g.describe(now, parts, res):
-		res.Clear()
-		res.Status = engine.TooBig
-		return true
-	case g.keepMeters(parts) || g.keep(now, parts):
+	}
+	if g.reserving != nil {
+		if status := g.describe(now, parts, res); status != engine.OK {
+			res.Clear()
+			res.Status = status
+			return true
+		}
+	}
+	if g.keepMeters(parts) || g.keep(now, parts) {
 		if g.reserving != nil {
 			g.keepReservation()
 		}

@@ -26,14 +26,16 @@ type group struct {
 	sharedLocked bool     // the lock of the shared limiters is held
 	made         [][]byte // keys that are new and will be kept
 
-	reserving   *engine.Op // the Reserve that is carried out, or nil
+	reserving   *engine.Op // the Reserve or Extend that is carried out, or nil
 	fingerprint uint64
 	repeated    bool   // it was answered before
 	id          target // of its id
 	idOp        engine.Op
 	idCall      algorithm.Call
 	idResult    engine.Result
-	text        []byte // room for its state, and its parameters
+	text        []byte // room for its state as it was, and its parameters
+	content     []byte // room for its new state
+	marks       []reservation.Mark
 	touched     uint64
 	sought      bool // the memory of its keys was touched together with the memory of other requests
 	settlements []settlement

@@ -2,12 +2,10 @@ package request
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/reservation"
 )
@@ -80,16 +78,6 @@ func (g *group) amounts(r *Runner, state reservation.State, op *engine.Op) (coun
 	return count
 }
 
-// markSettled writes the amounts into the state of the reservation.
-func (g *group) markSettled(state reservation.State) {
-	state[20] = 1
-	_, _, parts := state.Parts()
-	for i := range g.settlements {
-		p := reservation.NextPart(&parts)
-		p.SetCharged(g.settlements[i].amount)
-	}
-}
-
 // locateReservation finds the shard of the id. It returns the number of shards to be locked.
 func (g *group) locateReservation(r *Runner, parts []engine.Op) (shards int) {
 	if g.reserving == nil {
@@ -148,9 +136,12 @@ func (g *group) keepReservation() {
 	g.id.shard.Keep(&g.idCall, g.id.tag, g.id.shard.Find(g.id.tag, g.idOp.Key))
 }
 
-// describe makes the state of the reservation, without its size, once every limit has decided. It returns false if it
-// would be too large.
-func (g *group) describe(now int64, parts []engine.Op, res *engine.Result) bool {
+// describe makes the state of the reservation, without its size, once every limit has decided. It returns another
+// status than OK if that cannot be kept.
+func (g *group) describe(now int64, parts []engine.Op, res *engine.Result) engine.Status {
+	if g.reserving.Verb == engine.Extend {
+		return g.describeExtension(now, parts, res)
+	}
 	granted := res.Granted
 	if g.reserving.Parts[0].Verb == engine.Acquire {
 		granted = res.Parts[0].Granted
@@ -159,16 +150,19 @@ func (g *group) describe(now int64, parts []engine.Op, res *engine.Result) bool 
 	if g.check.Shadow {
 		wait = 0
 	}
-	b := append(g.text[:0], make([]byte, reservation.Head-layout.VariableHead)...)
-	binary.LittleEndian.PutUint64(b, uint64(now+g.reserving.MaxWait))
-	binary.LittleEndian.PutUint64(b[8:], g.fingerprint)
-	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(granted)), uint64(wait))
+	b := reservation.Begin(g.content[:0], &reservation.Contents{End: now + g.reserving.MaxWait, Fingerprint: g.fingerprint, Granted: granted, Wait: wait})
 	for i := range parts {
-		b = reservation.AppendPart(b, &parts[i], res.Parts[i].Granted, g.calls[i].Mark(), g.calls[i].HasMark())
+		c := &g.calls[i]
+		if g.marks = g.marks[:0]; c.HasMark() {
+			g.marks = append(g.marks, reservation.Mark{At: c.Mark(), Tokens: res.Parts[i].Granted})
+		}
+		b = reservation.AppendPart(b, &parts[i], res.Parts[i].Granted, g.marks)
 	}
-	binary.LittleEndian.PutUint32(b[21-layout.VariableHead:], uint32(len(b)-(reservation.Head-layout.VariableHead)))
-	g.text = b
+	g.content = b
 	g.idCall.Op, g.idCall.Limit, g.idCall.Content = &g.idOp, g.idOp.Limit, b
 	g.id.entries, g.id.bytes = 1, keyspace.RecordBytes(algorithm.NeedReservation(&g.idCall), len(g.idOp.Key))
-	return len(b) <= reservation.MaxBytes
+	if !reservation.Finish(b) {
+		return engine.TooBig
+	}
+	return engine.OK
 }

@@ -56,13 +56,18 @@ func (r *Runner) repeatCheck(g *group, now int64, op *engine.Op, res *engine.Res
 	g.repeated = true
 	res.Allowed, res.Binding, res.Number = true, -1, engine.Repeated
 	res.Granted, res.Wait, _ = state.Parts()
-	for i := range count {
+	g.reportReserved(now, res)
+	policy.ShowThresholds(g.parts, res)
+	return true
+}
+
+// reportReserved answers with the present state of the limits of a reservation, each under its own limit.
+func (g *group) reportReserved(now int64, res *engine.Result) {
+	for i := range g.settlements {
 		p := &g.settlements[i]
 		g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit}
 		g.report(now, i, &g.parts[i], &res.Parts[i])
 	}
-	policy.ShowThresholds(g.parts, res)
-	return true
 }
 
 // reserves reports whether a key holds a reservation, perhaps an expired one.

@@ -46,6 +46,10 @@ func settle(id string, tokens int64, options engine.Option) engine.Op {
 	return engine.Op{Verb: engine.Settle, Key: []byte(id), Tokens: tokens, Options: options}
 }
 
+func extend(id string, nth uint32, tokens int64, options engine.Option) engine.Op {
+	return engine.Op{Verb: engine.Extend, Key: []byte(id), Nth: nth, Tokens: tokens, Options: options}
+}
+
 // step is a request at a time after the first one, and what its answer says.
 type step struct {
 	at   time.Duration
@@ -172,5 +176,54 @@ func TestReservations(t *testing.T) {
 		{10 * s, reserve("three", request), "granted, 2 6 left"},
 		{10 * s, settle("three", 0, engine.Cancel), "granted, 5 9 left"},
 		{71 * s, settle("one", 1, 0), fmt.Sprintf("status %d", engine.NotFound)},
+	})
+}
+
+// An extension takes more from all limits that have no cost, once for each number. A settlement is of all of it.
+func TestExtensions(t *testing.T) {
+	request := all(3, part("a", 9), part("b", 20))
+	request.Parts = append(request.Parts, engine.Op{Key: []byte("calls"), Limit: bucket(limits.TokenBucket, 5), Tokens: 1, Options: engine.FixedCost},
+		engine.Op{Key: []byte("places"), Limit: limits.Limit{Algorithm: limits.Concurrency, Capacity: 1, Rate: limits.Rate{Period: int64(30 * s)}}, Who: []byte("me"), Tokens: 3})
+	status := func(s engine.Status) string { return fmt.Sprintf("status %d", s) }
+	again := extend("one", 1, 2, 0)
+	again.MaxWait = int64(time.Hour)
+	testSteps(t, nil, []step{
+		{0, extend("one", 1, 2, 0), status(engine.NotFound)},
+		{0, reserve("one", request), "granted, 6 17 4 0 left"},
+		{0, extend("one", 2, 2, 0), status(engine.NotNext)},
+		{0, extend("one", 1, 2, 0), "granted, 4 15 4 0 left"},
+		{0, again, "granted, 4 15 4 0 left"},
+		{0, extend("one", 1, 7, engine.UpTo), "granted, 4 15 4 0 left"},
+		{0, extend("one", 3, 2, 0), status(engine.NotNext)},
+		{0, extend("one", 2, 5, 0), "denied by 0, wait 1s, 4 15 4 0 left"},
+		{0, extend("one", 2, 5, engine.UpTo), "granted, 0 11 4 0 left"},
+		{0, extend("one", 3, 1, engine.UpTo), "denied by 0, wait 1s, 0 11 4 0 left"},
+		{0, extend("one", 3, 10, 0), "denied by 0, wait -1ns, 0 11 4 0 left"},
+		{0, reserve("one", request), "again, 0 11 4 0 left"},
+		{0, settle("one", 5, 0), "granted, 4 15 4 1 left"}, // of nine
+		{0, settle("one", 5, 0), "granted, 4 15 4 1 left"},
+		{0, settle("one", 6, 0), status(engine.SettledOtherwise)},
+		{0, extend("one", 2, 5, engine.UpTo), status(engine.AlreadySettled)},
+		{0, extend("one", 3, 1, 0), status(engine.AlreadySettled)},
+		{61 * s, reserve("two", request), "granted, 6 17 4 0 left"},
+		{62 * s, extend("two", 1, 1, 0), "granted, 6 17 5 0 left"},
+		{100 * s, extend("two", 2, 1, 0), "granted, 8 19 5 0 left"}, // the lease had ended, and begins anew
+		{100 * s, settle("two", 7, 0), "granted, 6 17 5 1 left"},    // more than the five that were reserved
+		{100 * s, reserve("three", request), "granted, 3 14 4 0 left"},
+		{100 * s, extend("three", 1, 3, 0), "granted, 0 11 4 0 left"},
+		{100 * s, settle("three", 0, engine.Cancel), "granted, 6 17 5 1 left"},
+	})
+}
+
+// With FOR, a reservation is remembered for longer, and never for less long.
+func TestExtensionsRememberLonger(t *testing.T) {
+	long, short := extend("one", 1, 1, 0), extend("one", 2, 1, 0)
+	long.MaxWait, short.MaxWait = int64(100*s), int64(s)
+	testSteps(t, nil, []step{
+		{0, reserve("one", all(1, part("a", 5))), "granted, 4 left"},
+		{50 * s, long, "granted, 4 left"},
+		{50 * s, short, "granted, 3 left"},
+		{149 * s, settle("one", 3, 0), "granted, 5 left"},
+		{151 * s, settle("one", 3, 0), fmt.Sprintf("status %d", engine.NotFound)},
 	})
 }

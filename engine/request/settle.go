@@ -13,30 +13,10 @@ import (
 // with Force. Leases end. It does so once; asked again for the same amounts, it answers with the present state of the
 // limits. With readOnly it changes nothing, and returns false if it would have.
 func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
-	res.Clear()
-	shards := g.lockSettlement(r, op, locked)
-	if !locked {
-		defer r.keys.Unlock(shards)
-		now = r.keys.Instant(shards, now, !readOnly)
-	}
-	g.admission, g.full = &r.keys.Admission, false
+	state, now, shards := r.openReservation(g, now, op, res, locked, readOnly)
+	defer r.keys.Unlock(shards)
 	defer g.unlockShared()
-	g.id.place = g.id.shard.Find(g.id.tag, op.Key)
-	g.idOp = engine.Op{Key: op.Key}
-	c := &g.idCall
-	g.id.shard.Load(c, now, &g.idOp, &g.idResult, g.id.place)
-	switch {
-	case c.IsNew:
-		res.Status = engine.NotFound
-		return true
-	case c.Prev.Algorithm != limits.Reservation:
-		res.Status, res.Held, res.Wanted = engine.WrongType, c.Prev, limits.Reservation
-		return true
-	}
-	g.text = append(g.text[:0], c.State...) // the record may move
-	state := reservation.State(g.text)
-	if key, permitted := state.Permits(op); !permitted {
-		res.Status, res.Reply = engine.NotPermitted, append(res.Reply[:0], key...)
+	if state == nil {
 		return true
 	}
 	count := g.amounts(r, state, op)
@@ -53,6 +33,34 @@ func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, 
 	}
 	g.carryOut(now, count, op.PriorAt, res)
 	return true
+}
+
+// openReservation locks a reservation and its limits. It returns a copy of the state, or nil and the error in res; the
+// time at which the operation is decided; and the shards that it has locked.
+func (r *Runner) openReservation(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (state reservation.State, at int64, shards []uint32) {
+	res.Clear()
+	g.admission, g.full = &r.keys.Admission, false
+	shards = g.lockSettlement(r, op, locked)
+	now = r.keys.Instant(shards, now, !readOnly)
+	g.id.place = g.id.shard.Find(g.id.tag, op.Key)
+	g.idOp = engine.Op{Key: op.Key}
+	c := &g.idCall
+	g.id.shard.Load(c, now, &g.idOp, &g.idResult, g.id.place)
+	switch {
+	case c.IsNew:
+		res.Status = engine.NotFound
+		return nil, now, shards
+	case c.Prev.Algorithm != limits.Reservation:
+		res.Status, res.Held, res.Wanted = engine.WrongType, c.Prev, limits.Reservation
+		return nil, now, shards
+	}
+	g.text = append(g.text[:0], c.State...) // the record may move
+	state = reservation.State(g.text)
+	if key, permitted := state.Permits(op); !permitted {
+		res.Status, res.Reply = engine.NotPermitted, append(res.Reply[:0], key...)
+		return nil, now, shards
+	}
+	return state, now, shards
 }
 
 // repeatSettlement answers for a reservation that is settled.
@@ -87,7 +95,13 @@ func (g *group) carryOut(now int64, count int, priorAt int64, res *engine.Result
 	place := g.id.shard.Find(g.id.tag, g.idOp.Key) // making room may have moved it
 	g.id.shard.PreserveAt(place)
 	_, state := g.id.shard.StateAt(place)
-	g.markSettled(state)
+	settled := reservation.State(state)
+	settled.MarkSettled()
+	_, _, rest := settled.Parts()
+	for i := range count {
+		p := reservation.NextPart(&rest)
+		p.SetCharged(g.settlements[i].amount)
+	}
 	g.id.shard.NoteAt(place)
 	g.showSettlement(now, count, res)
 }
@@ -116,14 +130,26 @@ func (g *group) presentLimit(now int64, i int) limits.Limit {
 	return p.Limit
 }
 
-// giveBack returns what part i was charged beyond its amount, or ends its lease. In a History its tokens are no longer
-// reserved.
+// giveBack returns what part i was charged beyond its amount, the tokens that were taken last first, or ends its lease.
+// In a History its tokens are no longer reserved.
 func (g *group) giveBack(now int64, i int) {
-	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
+	p := &g.settlements[i]
 	back := max(0, p.Charged()-p.amount)
 	if back == 0 && p.Limit.History == 0 {
 		return
 	}
+	g.marks = p.AppendMarks(g.marks[:0])
+	for _, m := range slices.Backward(g.marks) {
+		n := min(back, m.Tokens)
+		if back -= n; n > 0 || p.Limit.History > 0 {
+			g.giveBackTo(now, i, m, n)
+		}
+	}
+}
+
+// giveBackTo returns some of the tokens of part i that have one mark.
+func (g *group) giveBackTo(now int64, i int, from reservation.Mark, back int64) {
+	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
 	g.parts[i] = engine.Op{Verb: engine.Refund, Key: p.Key, Who: p.Who, Tokens: back}
 	place := t.shard.Find(t.tag, p.Key)
 	g.idResult.Clear()
@@ -136,7 +162,7 @@ func (g *group) giveBack(now int64, i int) {
 		return // it has forgotten all of it, or belongs to another algorithm
 	}
 	if c.Limit = c.Prev; c.Limit.History > 0 {
-		c.Reserved = p.Charged()
+		c.Reserved = from.Tokens
 	}
 	alg := &algorithm.Table[c.Prev.Algorithm]
 	t.shard.PreserveAt(place)
@@ -144,7 +170,7 @@ func (g *group) giveBack(now int64, i int) {
 	case alg.Release != nil:
 		alg.Release(c)
 	case alg.Unreserve != nil:
-		alg.Unreserve(c, p.Mark)
+		alg.Unreserve(c, from.At)
 	default:
 		alg.Refund(c)
 	}

@@ -18,7 +18,8 @@ const (
 	hasLeast
 	hasSpan = hasLeast - 1
 
-	hasWarn = 0x80 // in the byte of the algorithm
+	hasWarn  = 0x80 // in the byte of the algorithm
+	hasMarks = 0x40 // also there: marks of extensions follow the first
 )
 
 // amountBytes is the size of an amount, which settling replaces in place.
@@ -34,8 +35,71 @@ type Part struct {
 	Limit     limits.Limit
 	FixedCost bool
 	amount    []byte // where the amount is in the state
-	Mark      int64
+	mark      int64  // of the first grant
+	marks     []byte // of extensions, as appendMarks writes them
 	Key, Who  []byte
+}
+
+// Mark says of some tokens of a part from which window they were taken.
+type Mark struct {
+	At     int64 // the mark of the algorithm, 0 where it has none
+	Tokens int64
+}
+
+// AppendMarks appends the marks of a part that is not settled, oldest first. The sum of their tokens is [Part.Charged].
+func (p *Part) AppendMarks(marks []Mark) []Mark {
+	first, rest, at := len(marks), p.Charged(), p.mark
+	marks = append(marks, Mark{At: p.mark})
+	for r := (engine.PartReader{Rest: p.marks}); len(r.Rest) > 0; {
+		at += r.Varint()
+		tokens := int64(r.Uvarint())
+		marks, rest = append(marks, Mark{at, tokens}), rest-tokens
+	}
+	marks[first].Tokens = rest
+	return marks
+}
+
+// marksAreValid reports whether no more tokens have marks than the part has taken.
+func (p *Part) marksAreValid() bool {
+	rest := p.Charged()
+	for r := (engine.PartReader{Rest: p.marks}); len(r.Rest) > 0; {
+		r.Varint()
+		rest -= int64(r.Uvarint())
+	}
+	return rest >= 0
+}
+
+// AddMark adds a grant under a limit to the marks, which begin with the oldest. Tokens of windows that are over when
+// the grant is made can go back nowhere: they are one entry, with the mark 0.
+func AddMark(marks []Mark, l *limits.Limit, added Mark) []Mark {
+	for i := range marks {
+		if marks[i].At == added.At {
+			marks[i].Tokens += added.Tokens
+			return marks
+		}
+	}
+	over, n := int64(0), 0
+	for ; n < len(marks) && isOver(l, marks[n].At, added.At); n++ {
+		over += marks[n].Tokens
+	}
+	if over > 0 {
+		n--
+		marks[n] = Mark{Tokens: over}
+	}
+	return append(marks[n:], added)
+}
+
+// isOver reports whether tokens with a mark count nowhere any more once a grant has the newest mark.
+func isOver(l *limits.Limit, mark, newest int64) bool {
+	switch l.Algorithm {
+	case limits.FixedWindow:
+		return l.History == 0
+	case limits.SlidingWindow:
+		return mark < newest-l.Rate.Period
+	case limits.SlidingLog:
+		return mark <= newest-l.Rate.Period
+	}
+	return false
 }
 
 // Charged is the number of tokens that the part has taken.
@@ -52,9 +116,9 @@ func (p *Part) SetCharged(n int64) {
 	copy(p.amount, b[:])
 }
 
-// AppendPart appends one limit to the rest of a state; hasItsMark reports that of its algorithm's grants a mark is
-// kept.
-func AppendPart(b []byte, op *engine.Op, charged, mark int64, hasItsMark bool) []byte {
+// AppendPart appends one limit to the rest of a state, with the marks of the tokens that it has taken if its algorithm
+// has marks.
+func AppendPart(b []byte, op *engine.Op, charged int64, marks []Mark) []byte {
 	l := &op.Limit
 	has := byte(l.Span)
 	if l.Anchor != (calendar.Anchor{}) || has >= hasSpan || l.History > 0 {
@@ -66,7 +130,7 @@ func AppendPart(b []byte, op *engine.Op, charged, mark int64, hasItsMark bool) [
 	if l.Algorithm.HasRate() {
 		has |= hasRate
 	}
-	if hasItsMark {
+	if len(marks) > 0 {
 		has |= hasMark
 	}
 	if l.Algorithm.NeedsWho() || l.Algorithm == limits.Class {
@@ -78,6 +142,9 @@ func AppendPart(b []byte, op *engine.Op, charged, mark int64, hasItsMark bool) [
 	algorithm := byte(l.Algorithm)
 	if l.Warn != 0 {
 		algorithm |= hasWarn
+	}
+	if len(marks) > 1 {
+		algorithm |= hasMarks
 	}
 	b = binary.AppendUvarint(append(b, algorithm, has), uint64(l.Capacity))
 	if has&hasRate != 0 {
@@ -98,13 +165,45 @@ func AppendPart(b []byte, op *engine.Op, charged, mark int64, hasItsMark bool) [
 	b = append(b, 0, 0, 0, 0, 0)[:start+size]
 	(&Part{amount: b[start:]}).SetCharged(charged)
 	if has&hasMark != 0 {
-		b = binary.AppendVarint(b, mark)
+		b = appendMarks(binary.AppendVarint(b, marks[0].At), marks)
 	}
 	b = layout.AppendText(b, op.Key)
 	if has&hasHolder != 0 {
 		b = layout.AppendText(b, op.Who)
 	}
 	return b
+}
+
+// appendMarks appends the marks after the first, if there are any: their number, and of each the difference from the
+// one before it, and its tokens.
+func appendMarks(b []byte, marks []Mark) []byte {
+	if len(marks) == 1 {
+		return b
+	}
+	b = binary.AppendUvarint(b, uint64(len(marks)-1))
+	for i, m := range marks[1:] {
+		b = binary.AppendUvarint(binary.AppendVarint(b, m.At-marks[i].At), uint64(m.Tokens))
+	}
+	return b
+}
+
+// readMarks returns the bytes of the marks that appendMarks wrote.
+func readMarks(r *engine.PartReader) []byte {
+	n := r.Uvarint()
+	if n < 1 || n >= engine.MaxMarks {
+		r.Fail()
+	}
+	marks := r.Rest
+	for range n {
+		r.Varint()
+		if tokens := r.Uvarint(); tokens > limits.MaxTokens {
+			r.Fail()
+		}
+		if r.Bad {
+			return nil
+		}
+	}
+	return marks[:len(marks)-len(r.Rest)]
 }
 
 // appendSpan appends the position of windows that needs more than the bits of a flag.
@@ -137,7 +236,7 @@ func appendPeriod(b []byte, period int64) []byte {
 // NextPart reads a part of a reservation.
 func NextPart(r *engine.PartReader) (p Part) {
 	algorithm, has := r.Byte(), r.Byte()
-	p.Limit.Algorithm = limits.Algorithm(algorithm &^ hasWarn)
+	p.Limit.Algorithm = limits.Algorithm(algorithm &^ (hasWarn | hasMarks))
 	p.FixedCost, p.Limit.Span = has&hasFixedCost != 0, limits.Span(has&hasSpan)
 	p.Limit.Capacity = int64(r.Uvarint())
 	if has&hasRate != 0 {
@@ -156,8 +255,10 @@ func NextPart(r *engine.PartReader) (p Part) {
 	}
 	p.amount = r.Take(amountBytes(has))
 	if has&hasMark != 0 {
-		mark := r.Uvarint()
-		p.Mark = int64(mark>>1) ^ -int64(mark&1)
+		p.mark = r.Varint()
+	}
+	if algorithm&hasMarks != 0 {
+		p.marks = readMarks(r)
 	}
 	p.Key = r.Take(r.Uvarint())
 	if has&hasHolder != 0 {

@@ -4,16 +4,17 @@ import "github.com/stintdb/stint/engine"
 
 // View is a reservation as it is shown.
 type View struct {
-	Granted int64
-	Settled bool
-	Ends    int64       // nanoseconds since the Unix epoch
-	Parts   []engine.Op // the limits, with keys and holders; Tokens are what each is charged
+	Granted    int64 // with all extensions
+	Extensions uint32
+	Settled    bool
+	Ends       int64       // nanoseconds since the Unix epoch
+	Parts      []engine.Op // the limits, with keys and holders; Tokens are what each is charged
 }
 
 // View returns the contents of the state.
 func (r State) View() View {
-	granted, _, parts := r.Parts()
-	v := View{Granted: granted, Settled: r.IsSettled(), Ends: r.End()}
+	c, parts := r.Contents()
+	v := View{Granted: c.Extensions.Total, Extensions: c.Extensions.Count, Settled: r.IsSettled(), Ends: r.End()}
 	for len(parts.Rest) > 0 {
 		p := NextPart(&parts)
 		op := engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit, Tokens: p.Charged()}

@@ -12,7 +12,7 @@ import (
 // that are not applied yet, so the caller must not have promised another order.
 func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool) {
 	switch op.Verb {
-	case engine.AcquireAll, engine.Check, engine.Reserve, engine.Settle:
+	case engine.AcquireAll, engine.Check, engine.Reserve, engine.Extend, engine.Settle:
 		return s.requests.Apply(now, op, res, false, true)
 	case engine.Command, engine.Script:
 		return s.transactions.Run(now, op, res, false, true)

@@ -36,6 +36,7 @@ func TestTryReadOnlyAnswersAsApply(t *testing.T) {
 		{engine.Flush, engine.OK, false, false}, {engine.SetPolicy, engine.OK, false, false}, {engine.DropPolicy, engine.OK, false, false}, {engine.DropPolicy, engine.NotFound, false, true},
 		{engine.Reserve, engine.OK, true, false}, {engine.Reserve, engine.OK, true, true}, {engine.Reserve, engine.OK, false, true}, {engine.Reserve, engine.ReservationDiffers, false, true}, {engine.Reserve, engine.WrongType, false, true}, {engine.Reserve, engine.OutOfRoom, false, true},
 		{engine.Settle, engine.OK, true, false}, {engine.Settle, engine.OK, true, true}, {engine.Settle, engine.NotFound, false, true}, {engine.Settle, engine.SettledOtherwise, false, true}, {engine.Settle, engine.WrongAmounts, false, true}, {engine.Settle, engine.NotPermitted, false, true}, {engine.Settle, engine.WrongType, false, true},
+		{engine.Extend, engine.OK, true, false}, {engine.Extend, engine.OK, true, true}, {engine.Extend, engine.OK, false, true}, {engine.Extend, engine.NotFound, false, true}, {engine.Extend, engine.NotNext, false, true}, {engine.Extend, engine.AlreadySettled, false, true}, {engine.Extend, engine.WrongType, false, true},
 		{engine.Command, engine.OK, false, false}, {engine.Command, engine.OK, false, true}, {engine.SetOverride, engine.OK, false, false}, {engine.SetOverride, engine.OK, false, true}, {engine.SetOverride, engine.NotFound, false, true},
 	}
 	seen := map[outcome]int{}

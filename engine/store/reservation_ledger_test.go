@@ -35,12 +35,28 @@ type booking struct {
 	end     int64
 	parts   []bookedPart
 	settled bool
+	count   uint32 // of its extensions
+	last    int64  // granted by the last of them
 }
 
 type bookedPart struct {
 	op      engine.Op
 	charged int64
-	at      int64 // the start of the window, or the time in a log
+	at      int64          // the start of the window, or the time in a log
+	more    []engine.Grant // by extensions; the time as at
+}
+
+// giveBack returns tokens to where they were taken, the newest first.
+func (p *bookedPart) giveBack(a *account, now, tokens int64) {
+	rest := p.charged
+	for _, g := range slices.Backward(p.more) {
+		n := min(tokens, g.Tokens)
+		a.giveBack(now, n, g.Time, p.op.Who)
+		tokens, rest = tokens-n, rest-g.Tokens
+	}
+	if n := min(tokens, rest); n > 0 {
+		a.giveBack(now, n, p.at, p.op.Who)
+	}
 }
 
 func isMeter(a limits.Algorithm) bool { return a.HasRate() }

@@ -32,7 +32,7 @@ func (l *ledger) request(now int64, parts []engine.Op) (taken []bookedPart, stat
 		if fits = fits && ok; st != engine.OK && status == engine.OK {
 			status = st
 		}
-		taken = append(taken, bookedPart{op, granted, where})
+		taken = append(taken, bookedPart{op: op, charged: granted, at: where})
 	}
 	if !fits {
 		return nil, status, false
@@ -92,12 +92,71 @@ func (l *ledger) settle(now int64, op engine.Op) (charged []int64, status engine
 		p := &b.parts[i]
 		a := l.of(now, p.op.Key, p.op.Limit)
 		if n := p.charged - charged[i]; n > 0 && a.limit.Algorithm == p.op.Limit.Algorithm {
-			a.giveBack(now, n, p.at, p.op.Who)
+			p.giveBack(a, now, n)
 		}
 		p.charged = charged[i]
 	}
 	b.settled = true
 	return charged, engine.OK
+}
+
+// extend takes more tokens for a reservation, or fails and changes nothing.
+func (l *ledger) extend(now int64, op engine.Op) (granted int64, status engine.Status) {
+	b := l.booked[string(op.Key)]
+	switch {
+	case b == nil || b.end <= now:
+		return 0, engine.NotFound
+	case b.settled:
+		return 0, engine.AlreadySettled
+	case b.count > 0 && op.Nth == b.count:
+		return b.last, engine.OK
+	case op.Nth != b.count+1:
+		return 0, engine.NotNext
+	}
+	least := op.Tokens
+	if op.Options&engine.UpTo != 0 {
+		least = 1
+	}
+	for n := op.Tokens; n >= least; n-- {
+		parts := []engine.Op{}
+		for _, p := range b.parts {
+			part := engine.Op{Key: p.op.Key, Who: p.op.Who, Limit: p.op.Limit, Tokens: n}
+			if isLease := p.op.Limit.Algorithm == limits.Concurrency; isLease && p.charged == 0 || !isLease && p.op.Options&engine.FixedCost != 0 {
+				part.Options, part.Tokens = engine.FixedCost, 0
+			}
+			parts = append(parts, part)
+		}
+		taken, status, fits := l.request(now, parts)
+		if status != engine.OK {
+			return 0, status
+		}
+		if !fits {
+			continue
+		}
+		for i := range b.parts {
+			if p := &b.parts[i]; p.op.Limit.Algorithm != limits.Concurrency {
+				p.charged, p.more = p.charged+taken[i].charged, append(p.more, engine.Grant{Time: taken[i].at, Tokens: taken[i].charged})
+			}
+		}
+		b.count, b.last = op.Nth, n
+		if op.MaxWait > 0 {
+			b.end = max(b.end, now+op.MaxWait)
+		}
+		return n, engine.OK
+	}
+	return 0, engine.OK
+}
+
+// ledgerExtension extends one of a few ids.
+func ledgerExtension(r *rand.Rand, l *ledger, id []byte) engine.Op {
+	op := engine.Op{Verb: engine.Extend, Key: id, Nth: 1 + r.Uint32N(3), Tokens: 1 + r.Int64N(9), Options: []engine.Option{0, engine.UpTo}[r.IntN(2)]}
+	if b := l.booked[string(id)]; b != nil && r.IntN(6) > 0 {
+		op.Nth = b.count + 1
+	}
+	if r.IntN(3) == 0 {
+		op.MaxWait = 1 + r.Int64N(20*sec)
+	}
+	return op
 }
 
 // ledgerLimits are of every algorithm; each is that of some keys.
@@ -124,7 +183,7 @@ func ledgerPart(r *rand.Rand, n int) engine.Op {
 	if l.Algorithm == limits.Concurrency {
 		op.Who = fmt.Appendf(nil, "holder-%d", r.IntN(6))
 	}
-	if other := ledgerLimits[[]int{0, 1, 2, 3, 6, 7}[r.IntN(6)]]; r.IntN(25) == 0 && l.Algorithm != limits.Concurrency && l.Algorithm != other.Algorithm {
+	if other := ledgerLimits[[]int{0, 1, 2, 3, 6, 7}[r.IntN(6)]]; r.IntN(15) == 0 && l.Algorithm != limits.Concurrency && l.Algorithm != other.Algorithm {
 		op.Limit = other
 	}
 	return op
@@ -207,7 +266,7 @@ func TestReservationsAgainstLedger(t *testing.T) {
 			if b != nil && b.end <= now {
 				b = nil
 			}
-			switch r.IntN(10) {
+			switch r.IntN(12) {
 			case 0:
 				op := engine.Op{Verb: engine.Delete, Key: id}
 				if r.IntN(2) == 0 {
@@ -237,6 +296,15 @@ func TestReservationsAgainstLedger(t *testing.T) {
 					}
 				}
 				seen[fmt.Sprint("settle ", status, was, status == engine.OK && op.Tokens > 9)]++
+			case 6, 7:
+				op := ledgerExtension(r, l, id)
+				res, same := askTwice(t, s, now, op)
+				isAgain := b != nil && b.count > 0 && b.count == op.Nth
+				granted, status := l.extend(now, op)
+				if res.Status != status || res.Granted != granted || res.Allowed && !isAgain && res.Wait != longestWait(&res) || res.Allowed != (granted > 0) || same != (granted == 0 || isAgain) {
+					fail(op, "%+v, but granted %d, status %d; same %t", res, granted, status, same)
+				}
+				seen[fmt.Sprint("extend ", status, granted == op.Tokens, granted > 0, isAgain)]++
 			default:
 				op := engine.Op{Verb: engine.Reserve, Key: id, MaxWait: 1 + r.Int64N(20*sec), Parts: []engine.Op{ledgerRequest(r)}}
 				if b != nil && r.IntN(4) > 0 {
@@ -292,11 +360,19 @@ func TestReservationsAgainstLedger(t *testing.T) {
 	t.Log(seen)
 	for _, what := range []string{"again", "other", "reserve 0 true", "reserve 0 false", fmt.Sprint("reserve ", engine.WrongType, " false"), "settle 0 false false", "settle 0 true false",
 		fmt.Sprint("settle ", engine.SettledOtherwise, " true false"), fmt.Sprint("settle ", engine.NotFound, " false false"), fmt.Sprint("settle ", engine.DebtTooBig, " false false"),
-		fmt.Sprint("settle ", engine.WrongType, " false false"), fmt.Sprint("settle ", engine.WrongAmounts, " false false"), "settle 0 false true"} {
+		fmt.Sprint("settle ", engine.WrongType, " false false"), fmt.Sprint("settle ", engine.WrongAmounts, " false false"), "settle 0 false true",
+		"extend 0 true true false", "extend 0 false true false", "extend 0 false false false", "extend 0 false true true", fmt.Sprint("extend ", engine.NotNext, " false false false"), fmt.Sprint("extend ", engine.AlreadySettled, " false false false")} {
 		if seen[what] < 5 {
 			t.Errorf("%s: seen %d times", what, seen[what])
 		}
 	}
+}
+
+func longestWait(res *engine.Result) (wait int64) {
+	for i := range res.Parts {
+		wait = max(wait, res.Parts[i].Wait)
+	}
+	return wait
 }
 
 // askTwice applies an operation, after it was asked read-only, and reports whether that changed nothing.

@@ -20,6 +20,9 @@ func randomStep(r *rand.Rand) engine.Op {
 	case 50, 51, 52, 53, 54:
 		return stepReserve(r)
 	case 55, 56, 57, 58, 59:
+		if r.IntN(3) == 0 {
+			return stepExtend(r)
+		}
 		return stepSettle(r)
 	case 40, 41, 42, 43, 44, 45, 46, 47, 48, 49:
 		return stepCommand(r)
@@ -97,6 +100,14 @@ func stepReserve(r *rand.Rand) engine.Op {
 			return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: 1 + r.Int64N(30*sec), Parts: []engine.Op{request}}
 		}
 	}
+}
+
+func stepExtend(r *rand.Rand) engine.Op {
+	op := engine.Op{Verb: engine.Extend, Key: stepID(r), Nth: 1 + r.Uint32N(2), Tokens: 1 + r.Int64N(4), Options: engine.UpTo * engine.Option(r.IntN(2))}
+	if r.IntN(3) == 0 {
+		op.MaxWait = 1 + r.Int64N(30*sec)
+	}
+	return op
 }
 
 func stepSettle(r *rand.Rand) engine.Op {

@@ -33,7 +33,7 @@ func (s *Store) shardsOf(ops []engine.Op) (numbers []uint32) {
 	}
 	for i := range ops {
 		switch ops[i].Verb {
-		case engine.Flush, engine.Check, engine.Script, engine.Reserve, engine.Settle:
+		case engine.Flush, engine.Check, engine.Script, engine.Reserve, engine.Extend, engine.Settle:
 			return s.keys.AppendAllShards(numbers[:0])
 		case engine.AcquireAll:
 			for j := range ops[i].Parts {
@@ -89,7 +89,7 @@ func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locke
 
 func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked bool) {
 	switch op.Verb {
-	case engine.AcquireAll, engine.Check, engine.Reserve, engine.Settle:
+	case engine.AcquireAll, engine.Check, engine.Reserve, engine.Extend, engine.Settle:
 		s.requests.Apply(now, op, res, locked, false)
 		return
 	case engine.Command, engine.Script:

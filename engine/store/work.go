@@ -40,7 +40,7 @@ func (s *Store) Weigh(ops []engine.Op) (work int) {
 		switch op.Verb {
 		case engine.AcquireAll, engine.Check:
 			limits = s.Asked(op)
-		case engine.Settle:
+		case engine.Extend, engine.Settle:
 			s.ReservationKeys(op.Key, func(key []byte) { work += s.weigh(&engine.Op{Key: key}, &more) })
 		case engine.Command, engine.Script:
 			work += s.transactions.Weigh(op, after.held(s, op))

@@ -1,0 +1,122 @@
+package request
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/reservation"
+)
+
+// extend takes more tokens of the limits of a reservation, from all of them or from none. The last extension that was
+// granted is answered again from the reservation, and takes nothing; a denial is not remembered. With readOnly it takes
+// no tokens, and returns false if it would have.
+func (r *Runner) extend(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
+	state, now, shards := r.openReservation(g, now, op, res, locked, readOnly)
+	defer r.keys.Unlock(shards)
+	defer g.unlockShared()
+	if state == nil {
+		return true
+	}
+	contents, _ := state.Contents()
+	last := contents.Extensions
+	parts := g.parts[:g.amounts(r, state, &engine.Op{Options: engine.Cancel})]
+	switch {
+	case state.IsSettled():
+		res.Status = engine.AlreadySettled
+		return true
+	case last.Count > 0 && op.Nth == last.Count:
+		res.Grow(len(parts))
+		res.Allowed, res.Binding, res.Granted, res.Wait, res.Number = true, -1, last.Granted, last.Wait, uint64(last.Total)
+		g.reportReserved(now, res)
+		return true
+	case op.Nth != last.Count+1:
+		res.Status, res.Limit = engine.NotNext, int64(last.Count)+1
+		return true
+	}
+	g.reserving, g.id.entries, g.id.bytes = op, 0, 0
+	defer func() { g.reserving = nil }()
+	if done = g.askForMore(now, op, op.Tokens, parts, res, readOnly); op.Options&engine.UpTo != 0 && res.Status == engine.OK && !res.Allowed {
+		if most := mostOf(parts, res); most > 0 {
+			done = g.askForMore(now, op, most, parts, res, readOnly)
+		}
+	}
+	if res.Status == engine.OK {
+		res.Number = uint64(last.Total + res.Granted)
+	}
+	return done
+}
+
+// askForMore asks the limits of the reservation for tokens, and keeps the extension if none denies. A lease begins
+// anew. A limit with a FixedCost was paid by the request.
+func (g *group) askForMore(now int64, op *engine.Op, tokens int64, parts []engine.Op, res *engine.Result, readOnly bool) (done bool) {
+	res.Clear() // of a denial before
+	res.Grow(len(parts))
+	for i := range parts {
+		p := &g.settlements[i]
+		parts[i] = engine.Op{Verb: engine.Extend, Key: p.Key, Who: p.Who, Limit: p.Limit, Tokens: tokens, PriorAt: op.PriorAt}
+		if isPaid(&p.Part) {
+			parts[i].Tokens, parts[i].Options = 0, engine.FixedCost
+		}
+	}
+	return g.decide(now, &engine.Op{Verb: engine.AcquireAll, Tokens: tokens}, parts, res, readOnly)
+}
+
+// isPaid reports whether an extension asks nothing of a limit.
+func isPaid(p *reservation.Part) bool {
+	if p.Limit.Algorithm == limits.Concurrency {
+		return p.Charged() == 0
+	}
+	return p.FixedCost
+}
+
+// mostOf is the number of tokens that each of the limits has left, after a denial; 0 if that is none.
+func mostOf(parts []engine.Op, res *engine.Result) int64 {
+	most := int64(limits.MaxTokens)
+	for i := range parts {
+		if parts[i].Tokens > 0 && parts[i].Limit.Algorithm != limits.Concurrency {
+			most = min(most, parts[i].Tokens, res.Parts[i].Remaining)
+		}
+	}
+	return max(0, most)
+}
+
+// describeExtension is describe for a reservation that is extended.
+func (g *group) describeExtension(now int64, parts []engine.Op, res *engine.Result) engine.Status {
+	contents, _ := reservation.State(g.text).Contents()
+	if g.reserving.MaxWait > 0 {
+		contents.End = max(contents.End, now+g.reserving.MaxWait)
+	}
+	total := contents.Extensions.Total + res.Granted
+	contents.Extensions = reservation.Extensions{Count: g.reserving.Nth, Granted: res.Granted, Wait: res.Wait, Total: total}
+	b, isFull := reservation.Begin(g.content[:0], &contents), total > limits.MaxTokens
+	for i := range parts {
+		p, c, part := &g.settlements[i], &g.calls[i], parts[i]
+		part.Options = 0
+		if p.FixedCost {
+			part.Options = engine.FixedCost
+		}
+		added := res.Parts[i].Granted
+		if p.Limit.Algorithm == limits.Concurrency {
+			added = 0
+		}
+		var marks []reservation.Mark
+		if c.HasMark() {
+			g.marks = p.AppendMarks(g.marks[:0])
+			if marks = g.marks; added > 0 {
+				marks = reservation.AddMark(marks, &p.Limit, reservation.Mark{At: c.Mark(), Tokens: added})
+			}
+		}
+		isFull = isFull || p.Charged()+added > limits.MaxTokens || len(marks) > engine.MaxMarks
+		b = reservation.AppendPart(b, &part, p.Charged()+added, marks)
+	}
+	g.content = b
+	c := &g.idCall
+	c.Limit, c.Content = c.Prev, b
+	g.id.entries, g.id.bytes = g.id.shard.Growth(c)
+	switch {
+	case isFull:
+		return engine.ReservationFull
+	case !reservation.Finish(b):
+		return engine.TooBig
+	}
+	return engine.OK
+}
