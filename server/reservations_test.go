@@ -28,6 +28,11 @@ func TestPermissionsOfReservations(t *testing.T) {
 		{"of an unknown id", "ids", "$-1\r\n", []string{"RL.CANCEL id:none"}},
 		{"in one batch", "all", "*5\r\n:2\r\n:5\r\n:3\r\n:0\r\n:7200000\r\n*1\r\n*4\r\n:1", []string{"TB.ACQUIRE tb:2 5 1/h 2 AS id:2 FOR 1m", "RL.SETTLE id:2 1"}},
 		{"in one transaction", "all", "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n*5\r\n:2\r\n:5\r\n:3\r\n:0\r\n:7200000\r\n*1\r\n*4\r\n:1", []string{"MULTI", "TB.ACQUIRE tb:2 5 1/h 2 AS id:2 FOR 1m", "RL.SETTLE id:2 1", "EXEC"}},
+		{"extended", "all", "*5\r\n:1\r\n:-1\r\n:0\r\n*1\r\n*3\r\n:5\r\n:2\r\n:10800000\r\n:3\r\n*1\r\n*4\r\n:1", []string{"RL.EXTEND id:1 1 1", "RL.SETTLE id:1 1"}},
+		{"no right to the limit, extend", "ids", noKey, []string{"RL.EXTEND id:1 1 1"}},
+		{"no right to the id, extend", "limits", noKey, []string{"RL.EXTEND id:1 1 1"}},
+		{"extended in a transaction", "ids", noKey, []string{"MULTI", "RL.EXTEND id:1 1 1", "EXEC"}},
+		{"extended, of an unknown id", "ids", "$-1\r\n", []string{"RL.EXTEND id:none 1 1"}},
 		{"of several limits, a policy and fields", "all", "*4\r\n:2\r\n:-1\r\n:0\r\n*1\r\n*3\r\n:5\r\n:3\r\n:7200000\r\n*1\r\n*4\r\n:1", []string{"RL.CHECK llm 7 2 AS id:2 FOR 1m WITH tenant acme", "RL.SETTLE id:2 1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,11 +126,12 @@ func TestTopCountsDeniedReservations(t *testing.T) {
 	p := newSessionPlayer(t, 0)
 	defer p.store.Close()
 	c := p.open("client")
-	c.deliver(frames("RL.POLICY SET p TB user:{} 1 1/h", "TB.ACQUIRE one 1 1/h 2 AS id:1 FOR 1m", "RL.ALL TB wide 5 1/h TB narrow 1 1/h TOKENS 2 AS id:2 FOR 1m", "RL.CHECK p 7 2 AS id:3 FOR 1m"))
+	c.deliver(frames("RL.POLICY SET p TB user:{} 1 1/h", "TB.ACQUIRE one 1 1/h 2 AS id:1 FOR 1m", "RL.ALL TB wide 5 1/h TB narrow 1 1/h TOKENS 2 AS id:2 FOR 1m", "RL.CHECK p 7 2 AS id:3 FOR 1m",
+		"RL.ALL TB wide 5 1/h TB small 2 1/h AS id:4 FOR 1m", "RL.EXTEND id:4 1 2", "RL.EXTEND id:none 1 2"))
 	c.reply(t)
 	c.deliver(frames("RL.TOP"))
 	out := c.reply(t)
-	for _, key := range []string{"one", "narrow", "user:7"} {
+	for _, key := range []string{"one", "narrow", "user:7", "small"} {
 		if !strings.Contains(out, "\r\n"+key+"\r\n") {
 			t.Errorf("%s is not in %q", key, out)
 		}

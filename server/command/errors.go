@@ -106,6 +106,12 @@ func WriteFailure(w *resp.Writer, res *engine.Result) bool {
 		w.Error(ErrSettledOtherwise.Error())
 	case engine.WrongAmounts:
 		w.Error(errWrongAmounts.With(res.Limit).Error())
+	case engine.NotNext:
+		w.Error(errNotNext.With(res.Limit).Error())
+	case engine.AlreadySettled:
+		w.Error(errAlreadySettled.Error())
+	case engine.ReservationFull:
+		w.Error(errReservationFull.With(engine.MaxMarks, limits.MaxTokens).Error())
 	case engine.NotPermitted:
 		w.Error(ErrNoKeyAccess.Error())
 	case engine.OutOfRoom:

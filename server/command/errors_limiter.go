@@ -12,6 +12,12 @@ var (
 		"An id stands for one request. To retry the request, send it unchanged; for another request, use another id.")
 	ErrSettledOtherwise = LimiterErrors.Add("ERR id: the request was already settled or canceled with other amounts; nothing was changed",
 		"A reservation is settled once. You may repeat the same settlement, but not change it.")
+	errNotNext = LimiterErrors.Add("ERR n: the next extension of this reservation has the number %d; nothing was taken",
+		"Count the extensions that were granted, from 1 on. To repeat an extension whose reply was lost, send the same number again. After a denial, the same number is the next.")
+	errAlreadySettled = LimiterErrors.Add("ERR id: the request was already settled or canceled; nothing was taken",
+		"Settle a request after its last extension. For more work, make a new request with another id.")
+	errReservationFull = LimiterErrors.Add("ERR id: the reservation has tokens of %d windows or times of one limit, or %d tokens, which is the most; nothing was taken",
+		"Extend in larger steps, so that there are fewer of them, or settle and go on with another id.")
 	errWrongAmounts   = LimiterErrors.Add("ERR COSTS: needs an amount or - for each of the %d limits of the request", "")
 	errNotReservation = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a reservation", "")
 	ErrNoValue        = LimiterErrors.Add("ERR %s: needs a value", "")

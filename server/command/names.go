@@ -18,7 +18,7 @@ func (r *Request) NameKeys(ops []engine.Op) {
 func (r *Request) nameKeys(ops []engine.Op) {
 	for i := range ops {
 		switch op := &ops[i]; {
-		case op.Verb.HasOneKey(), op.Verb == engine.Settle:
+		case op.Verb.HasOneKey(), op.Verb == engine.Extend, op.Verb == engine.Settle:
 			op.Key = r.nameOf(op.Key)
 		case op.Verb == engine.Reserve:
 			op.Key = r.nameOf(op.Key)

@@ -25,6 +25,9 @@ func (e *Env) offerTopKey(number int, batch, out *commandBatch, now int64) {
 		if key = out.policyKey; len(key) == 0 {
 			return // the leader has decided, and this node has not applied the policy yet
 		}
+	case engine.Extend:
+		e.countExtension(batch.key(number, 0), binding, now, &out.sampler)
+		return
 	default:
 		e.TopKeys.Offer(database.KeyOf(batch.key(number, 0)), now, &out.sampler)
 		return
@@ -64,9 +67,25 @@ func (e *Env) countPassed(number, binding int, batch, out *commandBatch, now int
 				e.TopKeys.Pass(out.policyKey, now, at)
 			}
 		}
+	case engine.Extend:
+		e.countExtension(batch.key(number, 0), binding, now, at)
 	default:
 		e.TopKeys.Pass(database.KeyOf(batch.key(number, 0)), now, at)
 	}
+}
+
+// countExtension offers the key of the limit that denied an extension, unless binding is noBinding, and counts it for
+// the keys of the others.
+func (e *Env) countExtension(id []byte, binding int, now int64, at *topkeys.Sampler) {
+	i := 0
+	e.Keys.ReservationKeys(id, func(key []byte) {
+		if key = database.KeyOf(key); i == binding {
+			e.TopKeys.Offer(key, now, at)
+		} else {
+			e.TopKeys.Pass(key, now, at)
+		}
+		i++
+	})
 }
 
 // key is one of the keys of an operation, or its caller's id.
@@ -115,7 +134,7 @@ func (k *copiedKeys) copyFrom(ops []engine.Op, first []byte) {
 	for i := range ops {
 		k.first = append(k.first, len(k.ends))
 		switch op := ops[i].Request(); op.Verb {
-		case engine.Acquire, engine.Fingerprint, engine.SetPolicy, engine.DropPolicy:
+		case engine.Acquire, engine.Extend, engine.Fingerprint, engine.SetPolicy, engine.DropPolicy:
 			k.add(op.Key)
 		case engine.SetOverride:
 			k.add(op.Key)

@@ -40,7 +40,7 @@ func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 		}
 	}
 	switch {
-	case op.Options&engine.Peek != 0: // nothing was decided
+	case op.Options&engine.Peek != 0, res.Status == engine.NotFound: // nothing was decided
 		t.Command(number, false)
 	case res.Allowed:
 		t.Granted(number, res.Granted, op.Tokens)

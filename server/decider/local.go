@@ -98,7 +98,7 @@ func changed(b *engine.Batch) bool {
 
 func changedBy(op *engine.Op, res *engine.Result) bool {
 	switch op.Verb {
-	case engine.Acquire, engine.AcquireAll, engine.Check, engine.Reserve:
+	case engine.Acquire, engine.AcquireAll, engine.Check, engine.Reserve, engine.Extend:
 		return op.Writes() && res.Allowed
 	case engine.Command, engine.Script:
 		return res.Granted > 0

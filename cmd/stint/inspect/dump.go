@@ -80,10 +80,11 @@ type data struct {
 
 // reserved is the contents of a reservation.
 type reserved struct {
-	Granted int64         `json:"granted"`
-	Settled bool          `json:"settled"`
-	Ends    string        `json:"ends"`
-	Charged []chargedLine `json:"charged"`
+	Granted    int64         `json:"granted"`
+	Extensions uint32        `json:"extensions,omitempty"`
+	Settled    bool          `json:"settled"`
+	Ends       string        `json:"ends"`
+	Charged    []chargedLine `json:"charged"`
 }
 
 type chargedLine struct {
@@ -169,7 +170,7 @@ func reservedOf(e *keyspace.Entry) (*reserved, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reserved{Granted: v.Granted, Settled: v.Settled, Ends: time.Unix(0, v.Ends).UTC().Format(time.RFC3339Nano)}
+	r := &reserved{Granted: v.Granted, Extensions: v.Extensions, Settled: v.Settled, Ends: time.Unix(0, v.Ends).UTC().Format(time.RFC3339Nano)}
 	for i := range v.Parts {
 		r.Charged = append(r.Charged, chargedLine{partLineOf(&v.Parts[i]), v.Parts[i].Tokens})
 	}

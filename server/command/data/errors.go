@@ -36,7 +36,7 @@ var (
 	errNotInScript   = command.DataErrors.Add("ERR This Redis command is not allowed from script",
 		"The command is about the connection, the server, all keys or policies, or runs scripts itself.")
 	ErrSeveralInScript = command.DataErrors.Add("ERR %s is not allowed from script; a script asks one limit at a time, by a command such as TB.ACQUIRE",
-		"Scripts cannot use `RL.ALL`, `RL.CHECK`, `HT.ACQUIRE`, `AS`, `RL.SETTLE` and `RL.CANCEL`. But a script is atomic, so it can ask one limit after the other, and after a denial give tokens back with `RL.REFUND`.")
+		"Scripts cannot use `RL.ALL`, `RL.CHECK`, `HT.ACQUIRE`, `AS`, `RL.EXTEND`, `RL.SETTLE` and `RL.CANCEL`. But a script is atomic, so it can ask one limit after the other, and after a denial give tokens back with `RL.REFUND`.")
 	errWriteInReadOnly = command.DataErrors.Add("ERR Write commands are not allowed from read-only scripts.",
 		"The script writes, although it was called by `EVAL_RO` or `EVALSHA_RO`, or after `READONLY`, or its first line has the flag `no-writes`.")
 	errScriptWrites   = command.DataErrors.Add("ERR Can not execute a script with write flag using *_ro command.", "")

@@ -61,6 +61,7 @@ func TestSeveralLimitsInScripts(t *testing.T) {
 		"'TB.ACQUIRE', 'a', 5, '1/s', 'AS', 'id', 'FOR', '1m'": "AS",
 		"'RL.CHECK', 'p', '7', 'AS', 'id', 'FOR', '1m'":        "RL.CHECK",
 		"'RL.SETTLE', 'id', 1":                                 "RL.SETTLE",
+		"'RL.EXTEND', 'id', 1, 1":                              "RL.EXTEND",
 		"'RL.CANCEL', 'id'":                                    "RL.CANCEL",
 	} {
 		want := fmt.Sprintf("-ERR %s is not allowed from script; ", name)

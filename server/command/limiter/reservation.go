@@ -8,6 +8,11 @@ import (
 )
 
 var reservationRows = []command.Row{{
+	Name: "rl.extend", Syntax: "key n tokens [UPTO] [FOR duration]", Group: "limiter",
+	Summary: "Take more tokens for a request that goes on, all or nothing. The key is the id that the request was granted AS. n counts the extensions of a request: 1, 2, 3 and so on. Each limit without a COST is asked for tokens; leases begin anew, and limits with a COST take nothing more. The last extension that was granted can be repeated: it takes nothing, and returns what it granted. With UPTO, it grants as many tokens as all limits have, if that is at least one. With FOR, the request is remembered for at least this duration from now on.",
+	Returns: "as [`RL.ALL`](#rlall), without warn, and then the tokens granted to the request and all its extensions; null if the id is unknown or forgotten.", Example: "call:1 1 2 UPTO",
+	Cost: command.LogCopy, Flags: command.Write | command.Fast | command.Decides, Keys: command.ChangedKey, Parse: parseExtend, Reply: replyExtend,
+}, {
 	Name: "rl.settle", Syntax: "key [tokens] [COSTS amount ...]", Group: "limiter",
 	Summary: "Replace the amounts that a request took by the amounts it really used. The key is the id that the request was granted AS. tokens applies to each limit without a COST; COSTS gives an amount for each limit, or - for the amount that was asked for. If less was used, tokens go back; if more, they are taken, if necessary as debt. The request's leases end. Repeating the command changes nothing and returns the same reply; repeating it with other amounts is an error.",
 	Returns: "an array of charged, limit, remaining (below zero in debt) and reset_ms for each limit in the order of the request; null if the id is unknown or forgotten.", Example: "call:1 1",
@@ -55,6 +60,46 @@ func reserveIfAsked(r *command.Request) error {
 	at := len(r.Parts)
 	*op = engine.Op{Verb: engine.Reserve, Key: r.ID, MaxWait: r.Remember, Parts: r.Parts[at-1 : at : at]}
 	return nil
+}
+
+func parseExtend(r *command.Request) error {
+	r.Remember = 0
+	words := r.Args
+	nth, err := command.ParseIntegerBetween("n", words[2], 1, engine.MaxExtensions)
+	if err != nil {
+		return err
+	}
+	tokens, err := command.ParseIntegerBetween("tokens", words[3], 1, limits.MaxTokens)
+	if err != nil {
+		return err
+	}
+	if err := r.Key(words[1]); err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.Extend, Key: words[1], Nth: uint32(nth), Tokens: tokens})
+	op := &r.Ops[len(r.Ops)-1]
+	err = r.Options(op, words[4:], []command.Option{optUpTo, optFor})
+	op.MaxWait = r.Remember
+	return err
+}
+
+func replyExtend(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if res.Status == engine.NotFound {
+		w.Null()
+		return
+	}
+	if command.WriteFailure(w, res) {
+		return
+	}
+	w.Array(5)
+	w.Ints(res.Granted, int64(res.Binding), command.Millis(res.Wait))
+	w.Array(len(res.Parts))
+	for i := range res.Parts {
+		p := &res.Parts[i]
+		w.Integers(p.Limit, p.Remaining, command.Millis(p.Reset))
+	}
+	w.Ints(int64(res.Number))
 }
 
 func parseSettle(r *command.Request) error {

@@ -6,16 +6,18 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Limit writes the rights of a user into calls of scripts and into settlements. These are decided where the user is
+// Limit writes the rights of a user into calls of scripts and into extensions and settlements of
+// reservations. These are decided where the user is
 // not known, and only there is it known which keys they are about.
 func Limit(u *acl.User, ops []engine.Op) {
 	for i := range ops {
 		op := &ops[i]
-		if (op.Verb == engine.Script || op.Verb == engine.Settle) && !u.ReachesAll() {
+		ofReservation := op.Verb == engine.Extend || op.Verb == engine.Settle
+		if (op.Verb == engine.Script || ofReservation) && !u.ReachesAll() {
 			op.Options |= engine.DeclaredOnly
 		}
 		switch {
-		case op.Verb == engine.Settle && op.Options&engine.DeclaredOnly != 0:
+		case ofReservation && op.Options&engine.DeclaredOnly != 0:
 			op.Args = u.WritePatterns()
 		case op.Verb == engine.Script:
 			op.Who = command.ScriptCommands(func(row *command.Row) bool {

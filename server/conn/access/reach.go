@@ -14,7 +14,7 @@ type reach struct {
 }
 
 // allOf reports whether the user may do an operation to every key it is about, or else a key it may not. What
-// concerns everybody, emptying the store and changing policies, needs the right to all keys. The keys of a settled
+// concerns everybody, emptying the store and changing policies, needs the right to all keys. The keys of a
 // reservation's limits are checked where it is decided: see [Limit].
 func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 	switch op.Verb {
