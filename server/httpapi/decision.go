@@ -38,8 +38,13 @@ type denial struct {
 const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
 // readDecision reads the reply of RL.CHECK or RL.ALL. A request for no tokens at all is granted if no limit denied it.
-func readDecision(reply redcon.RESP) (d decision) {
+func readDecision(reply redcon.RESP) decision {
 	in := numbers(reply.Raw)
+	return in.decision()
+}
+
+// decision reads the reply of RL.CHECK or RL.ALL, and leaves what follows.
+func (in *numbers) decision() (d decision) {
 	in.next() // the length
 	d.Granted, d.Binding, d.WaitMs = in.next(), in.next(), in.next()
 	d.Allowed = d.Granted > 0
@@ -100,12 +105,17 @@ func (s *Service) sendDecision(w http.ResponseWriter, name string, d *decision) 
 		send(w, http.StatusOK, typeJSON, d.appendJSON(make([]byte, 0, 64+64*len(d.Limits))))
 		return
 	}
+	sendJSON(w, http.StatusTooManyRequests, typeProblem, d.denied(name))
+}
+
+// denied is the body of a denial.
+func (d *decision) denied(name string) denial {
 	const denied = http.StatusTooManyRequests
 	body := denial{problem: problem{Type: quotaExceeded, Title: "Too many requests", Status: denied}, Violated: []string{d.nameOf(name, d.tightest())}, decision: *d}
 	if d.WaitMs < 0 {
 		body.Detail = "This request asks for more than the limit can ever grant."
 	}
-	sendJSON(w, denied, typeProblem, body)
+	return body
 }
 
 // appendJSON is json.Marshal for the response that is sent most often.

@@ -44,7 +44,7 @@ func TestNoValueIsAWordOfTheGrammar(t *testing.T) {
 			}
 		}
 	}
-	for path, name := range map[string]string{"/v1/check": "Check", "/v1/settle": "Settle", "/v1/cancel": "Cancel", "/v1/usage": "UsageOf"} {
+	for path, name := range map[string]string{"/v1/check": "Check", "/v1/extend": "Extend", "/v1/settle": "Settle", "/v1/cancel": "Cancel", "/v1/usage": "UsageOf"} {
 		for field := range d.Components.Schemas[name].Properties {
 			if !covered[path+" "+field] {
 				t.Errorf("%s: no case has a word as %s", path, field)
@@ -80,6 +80,7 @@ func requestsToTry(d document) []attempt {
 		{path: check, body: `{"policy":"api","id":"x","max_wait":"1s","as":"a","for":"1m","with":{"tenant":"t"}}`, fields: []string{"id", "max_wait", "as", "for"}},
 		{path: check, body: `{"policy":"api","id":"x","peek":false,"with":{"tenant":"t"}}`, fields: []string{"peek"}},
 		{path: check, body: `{"limits":[{"algorithm":"TB","key":"k","capacity":2,"rate":"1/h"}],"tokens":1,"max_wait":"1s"}`, fields: []string{"limits", "tokens", "max_wait"}},
+		{path: "/v1/extend", body: `{"id":"a","n":1,"tokens":1,"up_to":true,"for":"1m"}`, fields: []string{"id", "n", "tokens", "up_to", "for"}},
 		{path: "/v1/settle", body: `{"id":"a","tokens":1}`, fields: []string{"id", "tokens"}},
 		{path: "/v1/settle", body: `{"id":"a","costs":[1]}`, fields: []string{"costs", "costs.0"}},
 		{path: "/v1/cancel", body: `{"id":"a"}`, fields: []string{"id"}},

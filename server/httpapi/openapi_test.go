@@ -128,7 +128,7 @@ func TestDocumentNamesWhatThereIs(t *testing.T) {
 func TestDocumentOfRequests(t *testing.T) {
 	h := serve(t)
 	d := readDocument(t, h)
-	for path, name := range map[string]string{"/v1/check": "Check", "/v1/settle": "Settle", "/v1/cancel": "Cancel", "/v1/usage": "UsageOf"} {
+	for path, name := range map[string]string{"/v1/check": "Check", "/v1/extend": "Extend", "/v1/settle": "Settle", "/v1/cancel": "Cancel", "/v1/usage": "UsageOf"} {
 		if ref := d.Paths[path]["post"].RequestBody.Content["application/json"].Schema.Ref; ref != "#/components/schemas/"+name {
 			t.Errorf("%s takes %s", path, ref)
 		}
@@ -156,6 +156,11 @@ func TestDocumentOfAnswers(t *testing.T) {
 		{http.MethodPost, "/v1/check", `{}`, "Host: example.com"},
 		{http.MethodPost, "/v1/check", strings.Repeat(" ", maxBodyBytes+1), ""},
 		{http.MethodPost, "/v1/check", `{}`, "Content-Type: text/plain"},
+		{http.MethodPost, "/v1/check", `{"limits":[{"algorithm":"TB","key":"b","capacity":9,"rate":"1/h"}],"as":"long","for":"1m"}`, ""},
+		{http.MethodPost, "/v1/extend", `{"id":"long","n":1,"tokens":3}`, ""},
+		{http.MethodPost, "/v1/extend", `{"id":"long","n":2,"tokens":6}`, ""},
+		{http.MethodPost, "/v1/extend", `{"id":"long","n":3,"tokens":6}`, ""},
+		{http.MethodPost, "/v1/extend", `{"id":"none","n":1,"tokens":3}`, ""},
 		{http.MethodPost, "/v1/settle", `{"id":"call","tokens":1}`, ""},
 		{http.MethodPost, "/v1/settle", `{"id":"none","tokens":1}`, ""},
 		{http.MethodPost, "/v1/cancel", `{"id":"none"}`, ""},

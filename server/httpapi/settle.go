@@ -20,6 +20,8 @@ type charge struct {
 	state
 }
 
+const unknownID = "the id is unknown, or was forgotten after its FOR"
+
 // settle answers POST /v1/settle.
 func (s *Service) settle(r *request) {
 	s.settleBy(r, func(f *fields) command.Words {
@@ -63,7 +65,7 @@ func (s *Service) settleBy(r *request, wordsOf func(f *fields) command.Words) {
 	switch {
 	case !ok:
 	case reply.Type != redcon.Array:
-		fail(&r.w, http.StatusNotFound, "the id is unknown, or was forgotten after its FOR")
+		fail(&r.w, http.StatusNotFound, unknownID)
 	default:
 		sendJSON(&r.w, http.StatusOK, typeJSON, readSettlement(reply))
 	}
