@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -107,6 +108,37 @@ func TestReservationsOutliveLeaders(t *testing.T) {
 		t.Logf("%d sent, %d uncertain", sent, uncertain)
 		if uncertain == 0 {
 			t.Error("no answer was lost")
+		}
+	})
+}
+
+// While a member does not know extensions, every node refuses them, and nothing is taken; reservations go on.
+func TestExtensionsWaitForAllMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t)
+		defer s.stop()
+		s.known["c"] = slices.DeleteFunc(slices.Clone(fsm.Additions), func(a fsm.Addition) bool { return a.Version > 2 })
+		s.mixed()
+		time.Sleep(5 * time.Second)
+		for _, name := range []string{"a", "b"} {
+			if got := do(s.nodes[name], reserveTokens("id", 7))[0]; !got.Allowed {
+				t.Errorf("%s: %+v", name, got)
+			}
+			if got := do(s.nodes[name], extendBy("id", 1, 4))[0]; got.Status != engine.TooNew || got.Allowed {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		s.mustNotFail()
+		s.upgrade("c")
+		for _, name := range s.names {
+			if got := do(s.nodes[name], extendBy("id", 1, 4))[0]; !got.Allowed || got.Number != 11 || got.Parts[0].Remaining != 989 {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		for _, name := range s.names {
+			if got := do(s.nodes[name], settleTokens("id", 2))[0]; got.Status != engine.OK || got.Parts[0].Remaining != 998 {
+				t.Errorf("%s: %+v", name, got)
+			}
 		}
 	})
 }
