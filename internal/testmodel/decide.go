@@ -9,20 +9,21 @@ type request struct {
 	peek, upTo, force bool
 	wait              int64 // MAXWAIT or BLOCK, in nanoseconds; 0 for neither
 	block             bool
-	cost              bool     // tokens is a COST
-	isReturn          bool     // RL.RETURN: KEEP is the tokens of the loan that goes on
-	whole             bool     // RL.LEND: up to all available tokens, not an eighth
-	keep              *kept    // nil without KEEP
-	fields            []string // names and values after WITH, by turns
-	id                *string  // after AS
-	length            int64    // after FOR
-	asked             string   // of a call with an id: see describe
-	single            bool     // a call for one limit
-	undelayed         bool     // a call of a policy in shadow
-	left              int64    // after LEFT
-	showWarn          bool     // RL.CHECK: the field of limits that warn
-	lent              int64    // tokens that are set aside for holders
-	ends              []loan   // those among them that end, the first one first
+	cost              bool         // tokens is a COST
+	isReturn          bool         // RL.RETURN: KEEP is the tokens of the loan that goes on
+	whole             bool         // RL.LEND: up to all available tokens, not an eighth
+	keep              *kept        // nil without KEEP
+	fields            []string     // names and values after WITH, by turns
+	id                *string      // after AS
+	length            int64        // after FOR
+	asked             string       // of a call with an id: see describe
+	extends           *reservation // RL.EXTEND
+	single            bool         // a call for one limit
+	undelayed         bool         // a call of a policy in shadow
+	left              int64        // after LEFT
+	showWarn          bool         // RL.CHECK: the field of limits that warn
+	lent              int64        // tokens that are set aside for holders
+	ends              []loan       // those among them that end, the first one first
 }
 
 // answer is the outcome of a request; wait and reset are nanoseconds, and a wait of [never] is for ever.

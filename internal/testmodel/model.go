@@ -93,7 +93,7 @@ func init() {
 		"CL.THROTTLE": {5, 6, (*Model).throttle}, "TB.ACQUIRE": acquire(tokenBucket), "LB.ACQUIRE": acquire(leakyBucket), "LB.QUEUE": acquire(leakyQueue),
 		"FW.ACQUIRE": acquire(fixedWindow), "SW.ACQUIRE": acquire(slidingWindow), "SL.ACQUIRE": acquire(slidingLog), "CC.ACQUIRE": acquire(concurrency),
 		"CC.RELEASE": {3, 3, (*Model).release}, "CC.HOLDERS": {2, 2, (*Model).holders}, "SL.LOG": {2, many, (*Model).grants},
-		"RL.ALL": {2, many, (*Model).all}, "RL.SETTLE": {2, many, (*Model).settle}, "RL.CANCEL": {2, 2, (*Model).cancel}, "RL.CHECK": {3, many, (*Model).check}, "RL.POLICY": {2, many, (*Model).policy},
+		"RL.ALL": {2, many, (*Model).all}, "RL.EXTEND": {4, many, (*Model).extend}, "RL.SETTLE": {2, many, (*Model).settle}, "RL.CANCEL": {2, 2, (*Model).cancel}, "RL.CHECK": {3, many, (*Model).check}, "RL.POLICY": {2, many, (*Model).policy},
 		"RL.LEND": {7, many, (*Model).lend}, "RL.RETURN": {6, many, (*Model).giveLoanBack}, "RL.VOID": {3, many, (*Model).void}, "RL.LENT": {2, 2, (*Model).lentTo},
 		"RL.INFO": {2, 2, (*Model).info}, "RL.USAGE": {2, 2, usage}, "RL.REFUND": {3, 3, (*Model).refund},
 		"DEL": {2, many, (*Model).del}, "UNLINK": {2, many, (*Model).del}, "EXISTS": {2, many, (*Model).exists},

@@ -14,7 +14,9 @@ func (c *Calls) command() (words []string) {
 	case n >= 100:
 		return dataCommand(c)
 	case n < 5:
-		words = c.settlement()
+		if words = c.settlement(); c.chance(2) {
+			words = c.extension()
+		}
 	case n < 7:
 		words = c.again()
 	case n < 12:

@@ -80,3 +80,24 @@ func (c *Calls) settlement() []string {
 	}
 	return words
 }
+
+// extension extends an id, mostly by the next number.
+func (c *Calls) extension() []string {
+	id, n := c.pick(reservationIDs...), int64(1)
+	if c.chance(20) {
+		id = c.key()
+	}
+	if v, known := c.Model.held(id).(*reservation); known {
+		if n = v.count + 1; c.chance(5) {
+			n = max(1, v.count+c.random.Int64N(3)-1)
+		}
+	}
+	words := []string{c.pick("RL.EXTEND", "rl.extend"), id, strconv.FormatInt(n, 10), c.tokens(6)}
+	if c.chance(2) {
+		words = append(words, c.pick("UPTO", "upto"))
+	}
+	if c.chance(4) {
+		words = append(words, c.pick("FOR", "for"), c.duration(8))
+	}
+	return words
+}

@@ -12,6 +12,9 @@ type reservation struct {
 	end          int64
 	parts        []booked
 	settled      bool
+
+	count, last, lastWait int64 // extensions that were granted, and the last of them
+	total                 int64 // tokens, with all extensions
 }
 
 // booked is one limit of a reservation, its charge, and where that was taken: the start of a window, or the time in
@@ -19,6 +22,7 @@ type reservation struct {
 type booked struct {
 	request
 	charged, at int64
+	more        []entry // by extensions, oldest first
 }
 
 func (v *reservation) live(now int64) bool { return now < v.end }
@@ -127,24 +131,36 @@ func (m *Model) repeat(v *reservation) *outcome {
 
 // remember keeps a grant under the id of its call.
 func (m *Model) remember(call *request, o *outcome, limits []request, next []state) {
-	v := &reservation{asked: call.asked, tokens: o.tokens, wait: o.wait, end: m.Now + call.length}
+	v := &reservation{asked: call.asked, tokens: o.tokens, total: o.tokens, wait: o.wait, end: m.Now + call.length}
 	if call.undelayed {
 		v.wait = 0
 	}
 	for i := range limits {
-		p := booked{request: limits[i], charged: o.parts[i].tokens}
-		taken, _ := withoutLoans(next[i])
-		switch s := taken.(type) {
-		case *fixed:
-			if p.at = s.start; s.limit.history > 0 {
-				s.reserved = min(s.reserved+p.charged, s.count)
-			}
-		case *sliding:
-			p.at = s.start
-		case *log:
-			p.at = s.entries[len(s.entries)-1].at
-		}
+		p := booked{request: limits[i], charged: o.parts[i].tokens, at: markOf(next[i])}
+		reserveIn(next[i], p.charged)
 		v.parts = append(v.parts, p)
 	}
 	m.keep(*call.id, v)
+}
+
+// markOf is where the last tokens were taken: the start of a window, or the time in a log.
+func markOf(s state) int64 {
+	taken, _ := withoutLoans(s)
+	switch s := taken.(type) {
+	case *fixed:
+		return s.start
+	case *sliding:
+		return s.start
+	case *log:
+		return s.entries[len(s.entries)-1].at
+	}
+	return 0
+}
+
+// reserveIn says of tokens that a window with a history has just granted that they are reserved.
+func reserveIn(s state, tokens int64) {
+	taken, _ := withoutLoans(s)
+	if f, is := taken.(*fixed); is && f.limit.history > 0 {
+		f.reserved = min(f.reserved+tokens, f.count)
+	}
 }

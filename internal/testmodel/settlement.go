@@ -86,7 +86,12 @@ func (m *Model) charge(id string, stated int, amount func(i int, p *booked) int6
 			return "", err
 		}
 		for i := range next.parts {
-			m.giveBack(&next.parts[i], v.parts[i].charged-next.parts[i].charged, v.parts[i].charged)
+			back := v.parts[i].charged - next.parts[i].charged
+			for _, e := range v.parts[i].taken() {
+				n := max(0, min(back, e.tokens))
+				m.giveBack(&next.parts[i], e.at, n, e.tokens)
+				back -= n
+			}
 		}
 		m.keep(id, &next)
 	}
@@ -130,9 +135,9 @@ func (m *Model) takeMore(before, after *reservation) error {
 	return nil
 }
 
-// giveBack returns tokens to where they were taken, at most as many as still count there, or ends a lease. Of a closed
+// giveBack returns tokens to where some were taken, at most as many as still count there, or ends a lease. Of a closed
 // window they are the reserved ones.
-func (m *Model) giveBack(p *booked, tokens, reserved int64) {
+func (m *Model) giveBack(p *booked, at, tokens, reserved int64) {
 	held := m.held(p.key)
 	if tokens <= 0 && p.limit.history == 0 || held == nil || algorithmOf(held) != p.limit.algorithm {
 		return
@@ -140,15 +145,15 @@ func (m *Model) giveBack(p *booked, tokens, reserved int64) {
 	switch s := held.(type) {
 	case *lent:
 		if f, ok := s.inner.(*fixed); !ok {
-			held = s.refund(m.Now, max(0, tokens))
-		} else if held = (&lent{s.limit, f.settle(p.at, max(0, tokens), reserved), s.all}).at(m.Now); held == nil {
+			held = s.refund(m.Now, tokens)
+		} else if held = (&lent{s.limit, f.settle(at, tokens, reserved), s.all}).at(m.Now); held == nil {
 			held = &lent{s.limit, nil, s.all}
 		}
 	case *fixed:
-		held = s.settle(p.at, max(0, tokens), reserved)
+		held = s.settle(at, tokens, reserved)
 	case *sliding:
 		n := s.at(m.Now)
-		switch p.at {
+		switch at {
 		case n.start:
 			n.cur = max(0, n.cur-tokens)
 		case n.start - s.limit.length:
@@ -156,7 +161,7 @@ func (m *Model) giveBack(p *booked, tokens, reserved int64) {
 		}
 		held = n
 	case *log:
-		held = s.giveBack(m.Now, p.at, tokens)
+		held = s.giveBack(m.Now, at, tokens)
 	case *leases:
 		n := s.at(m.Now)
 		n.all = slices.DeleteFunc(n.all, func(l lease) bool { return l.holder == p.holder })

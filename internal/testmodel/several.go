@@ -87,12 +87,14 @@ type outcome struct {
 	parts   []answer
 }
 
-func (o *outcome) reply() string {
+func (o *outcome) reply() string { return array(o.elements()...) }
+
+func (o *outcome) elements() []string {
 	parts := make([]string, len(o.parts))
 	for i, a := range o.parts {
 		parts[i] = integers(a.withWarn(a.limit, a.remaining, millis(a.reset))...)
 	}
-	return array(integer(o.tokens), integer(int64(o.binding)), integer(millis(o.wait)), array(parts...))
+	return []string{integer(o.tokens), integer(int64(o.binding)), integer(millis(o.wait)), array(parts...)}
 }
 
 // join completes the request for one limit of a call.
@@ -161,6 +163,15 @@ func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
 	}
 	for i := range limits {
 		o.wait = max(o.wait, o.parts[i].wait)
+	}
+	if call.extends != nil {
+		v := call.extends.extended(m.Now, call, o, next)
+		if v == nil {
+			return nil, isFull
+		}
+		*call.extends = *v
+	}
+	for i := range limits {
 		if next[i] != nil && !call.peek {
 			m.keep(limits[i].key, next[i])
 		}

@@ -1,0 +1,162 @@
+package testmodel
+
+import "slices"
+
+const (
+	mostExtensions = 1_000_000
+	mostMarks      = 256
+	isSettled      = refusal("ERR id: the request was already settled or canceled; nothing was taken")
+	isFull         = refusal("ERR id: the reservation has tokens of 256 windows or times of one limit, or 1000000000000 tokens, which is the most; nothing was taken")
+)
+
+func (m *Model) extend(words []string) (string, error) {
+	id := words[1]
+	n, err := between("n", words[2], 1, mostExtensions)
+	if err != nil {
+		return "", err
+	}
+	tokens, err := between("tokens", words[3], 1, mostTokens)
+	if err != nil {
+		return "", err
+	}
+	if err := checkKey(id); err != nil {
+		return "", err
+	}
+	call := request{tokens: tokens}
+	if err := call.readOptions("RL.EXTEND", words[4:], []string{"UPTO", "FOR"}); err != nil {
+		return "", err
+	}
+	s := m.held(id)
+	if s == nil {
+		return null, nil
+	}
+	v, is := s.(*reservation)
+	switch {
+	case !is:
+		return "", noReservation(s)
+	case v.settled:
+		return "", isSettled
+	case v.count > 0 && n == v.count:
+		o := m.repeat(v)
+		o.tokens, o.wait = v.last, v.lastWait
+		return o.withTotal(v.total), nil
+	case n != v.count+1:
+		return "", refuse("ERR n: the next extension of this reservation has the number %d; nothing was taken", v.count+1)
+	}
+	o, err := m.more(v, &call)
+	if err == nil && o.binding >= 0 && call.upTo {
+		for i, a := range o.parts {
+			if p := &v.parts[i]; !p.isPaid() && p.limit.algorithm != concurrency {
+				call.tokens = min(call.tokens, a.remaining)
+			}
+		}
+		if call.tokens > 0 {
+			o, err = m.more(v, &call)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return o.withTotal(v.total), nil
+}
+
+// withTotal is the reply of an extension.
+func (o *outcome) withTotal(total int64) string {
+	for i := range o.parts {
+		o.parts[i].warn = 0
+	}
+	return array(append(o.elements(), integer(total))...)
+}
+
+// isPaid reports whether an extension asks nothing of the limit.
+func (p *booked) isPaid() bool {
+	if p.limit.algorithm == concurrency {
+		return p.charged == 0
+	}
+	return p.cost
+}
+
+// more asks the limits of a reservation for as many tokens as a call says, and adds a grant to the reservation.
+func (m *Model) more(v *reservation, call *request) (*outcome, error) {
+	limits := make([]request, len(v.parts))
+	for i := range v.parts {
+		p := &v.parts[i]
+		limits[i] = request{key: p.key, limit: p.limit, holder: p.holder, cost: p.isPaid()}
+	}
+	return m.decideAll(limits, &request{tokens: call.tokens, length: call.length, extends: v})
+}
+
+// extended is a reservation after an extension was granted, nil if it would have more than it can have.
+func (v *reservation) extended(now int64, call *request, o *outcome, next []state) *reservation {
+	w := *v
+	w.parts = slices.Clone(v.parts)
+	w.count, w.last, w.lastWait, w.total = v.count+1, o.tokens, o.wait, v.total+o.tokens
+	if call.length > 0 {
+		w.end = max(v.end, now+call.length)
+	}
+	for i := range w.parts {
+		p := &w.parts[i]
+		if next[i] == nil || p.limit.algorithm == concurrency {
+			continue
+		}
+		p.charged += o.parts[i].tokens
+		reserveIn(next[i], o.parts[i].tokens)
+		p.more = p.addMark(entry{markOf(next[i]), o.parts[i].tokens})
+		if p.charged > mostTokens || len(p.more) >= mostMarks {
+			return nil
+		}
+	}
+	if w.total > mostTokens {
+		return nil
+	}
+	return &w
+}
+
+// addMark is the marks of extensions after one more. Of a window that is over, tokens are not told apart from the
+// tokens of windows before it: they go nowhere.
+func (p *booked) addMark(added entry) []entry {
+	first := p.charged - added.tokens
+	for _, e := range p.more {
+		first -= e.tokens
+	}
+	all := append([]entry{{p.at, first}}, p.more...)
+	for i := range all {
+		if e := &all[i]; p.isOver(e.at, added.at) {
+			e.at = -1
+		}
+	}
+	if at := slices.IndexFunc(all, func(e entry) bool { return e.at == added.at }); at >= 0 {
+		all[at].tokens += added.tokens
+	} else {
+		all = append(all, added)
+	}
+	for len(all) > 1 && all[0].at == all[1].at {
+		all[1].tokens += all[0].tokens
+		all = all[1:]
+	}
+	p.at = all[0].at
+	return all[1:]
+}
+
+func (p *booked) isOver(at, newest int64) bool {
+	switch p.limit.algorithm {
+	case fixedWindow:
+		return at != newest && p.limit.history == 0
+	case slidingWindow:
+		return at < newest-p.limit.length
+	case slidingLog:
+		return at <= newest-p.limit.length
+	}
+	return false
+}
+
+// taken are the grants of a limit, the newest first.
+func (p *booked) taken() (all []entry) {
+	all = []entry{{p.at, p.charged}}
+	for _, e := range p.more {
+		all[0].tokens -= e.tokens
+		all = append(all, e)
+	}
+	slices.Reverse(all)
+	return all
+}
