@@ -67,6 +67,7 @@ const (
 	Strict       = Force        // SetPolicy: its keys are decided in the log alone, see Store.IsStrict in package store
 	NamedFields  = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
 	OneDatabase  = UpTo         // Flush: the keys of Database alone
+	Spread       = DeclaredOnly // Acquire, also in parts and policies: a denial's wait counts those who were denied before, see package spread
 	AlsoDeclared = UpTo         // Script: PriorAt counts for the keys that it declares too
 	FromPurses   = Shadow       // AcquireAll, Check: limits of keys that the store does not own are asked in their purses
 	Merged       = UpTo         // Lend: Loan has requests that wait
@@ -303,7 +304,7 @@ func (o *Op) IsRequest() bool { return o.Verb == AcquireAll || o.Verb == Check }
 // OfAllowance is the question to the leader's allowance for an Acquire; it returns false if that cannot answer it.
 func (o *Op) OfAllowance() (own Op, ok bool) {
 	most := o.Limit.LeaderAllowance()
-	if most == 0 || o.Options&^(Peek|UpTo|FixedCost) != 0 || o.Keep != 0 && o.Keep != KeepNothing || o.MaxWait > 0 {
+	if most == 0 || o.Options&^(Peek|UpTo|FixedCost|Spread) != 0 || o.Keep != 0 && o.Keep != KeepNothing || o.MaxWait > 0 {
 		return own, false
 	}
 	own = *o
@@ -340,6 +341,9 @@ func (o *Op) MemberKey() []byte {
 func (o *Op) KeepsValidly() bool {
 	return o.Keep == 0 || o.Keep.Valid() && o.Limit.Algorithm.Keeps() && o.Options&Force == 0
 }
+
+// SpreadsValidly reports whether an operation on a limit may have Spread.
+func (o *Op) SpreadsValidly() bool { return o.Options&Spread == 0 || o.Limit.Algorithm.Spreads() }
 
 // WeighsValidly reports whether an operation on a limit may have its Weight.
 func (o *Op) WeighsValidly() bool {

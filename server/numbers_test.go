@@ -25,11 +25,11 @@ var integerArguments = []struct {
 	{"TB.ACQUIRE k 1 1 %s", "tokens", 1, 1_000_000_000_000, "", tokensOrOption},
 	{"TB.ACQUIRE k 1 1 %s PEEK", "tokens", 1, 1_000_000_000_000, "", tokensOrOption},
 	{"LB.ACQUIRE k %s 1000000000000", "capacity", 1, 1_000_000_000_000, "", ""},
-	{"LB.ACQUIRE k 1 1 %s", "amount", 1, 1_000_000_000_000, "", notHere("LB.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, MAXWAIT, BLOCK, AS, FOR, WARN")},
+	{"LB.ACQUIRE k 1 1 %s", "amount", 1, 1_000_000_000_000, "", notHere("LB.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, MAXWAIT, BLOCK, AS, FOR, WARN, SPREAD")},
 	{"LB.QUEUE k %s 1000000000000", "capacity", 0, 999_999_999_999, "", ""},
-	{"LB.QUEUE k 1 1 %s", "amount", 1, 1_000_000_000_000, "", notHere("LB.QUEUE", "PEEK, BLOCK, WARN")},
+	{"LB.QUEUE k 1 1 %s", "amount", 1, 1_000_000_000_000, "", notHere("LB.QUEUE", "PEEK, BLOCK, WARN, SPREAD")},
 	{"FW.ACQUIRE k %s 1h", "limit", 1, 1_000_000_000_000, "", ""},
-	{"FW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("FW.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, AS, FOR, TZ, FROM, HISTORY, WARN")},
+	{"FW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("FW.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, AS, FOR, TZ, FROM, HISTORY, WARN, SPREAD")},
 	{"SW.ACQUIRE k %s 1h", "limit", 1, 1_000_000_000_000, "", ""},
 	{"SW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("SW.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, AS, FOR, WARN")},
 	{"SL.ACQUIRE k %s 1h", "limit", 1, 100_000, "", ""},
@@ -59,7 +59,7 @@ var integerArguments = []struct {
 	{"CLIENT LIST ID %s", "", 1, math.MaxInt64, "-ERR Invalid client ID", ""},
 }
 
-var tokensOrOption = notHere("TB.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, MAXWAIT, BLOCK, AS, FOR, WARN")
+var tokensOrOption = notHere("TB.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, MAXWAIT, BLOCK, AS, FOR, WARN, SPREAD")
 
 // notHere is the error for a word that is none of a command's options.
 func notHere(command, options string) string {

@@ -36,6 +36,9 @@ func (l Limit) appendOptions(to []any) []any {
 	if l.hasWarn() {
 		to = append(to, "WARN", strconv.Itoa(l.warn)+"%")
 	}
+	if l.spreads() {
+		to = append(to, "SPREAD")
+	}
 	return to
 }
 

@@ -26,6 +26,7 @@ type Limit struct {
 	from      string // of From
 	history   int    // of History
 	warn      int    // of Warn, in percent
+	spread    bool   // of Spread
 }
 
 type algorithm uint8

@@ -93,6 +93,7 @@ func (p *purse) lend(now moment, key serverKey, limit Limit, tokens int64) loanO
 	}
 	p.unheard = nil // it is too late
 	op := p.operation(now)
+	limit.spread = false // nobody is denied
 	arguments := append(make([]any, 0, 14), "RL.LEND", string(key), words[limit.algorithm].spec)
 	arguments = append(limit.appendArguments(arguments), tokens, p.holder, op.number, op.previous, "LEFT", p.tokens.Load(), "FOR", milliseconds(loanFor))
 	op.arguments = limit.appendOptions(arguments)

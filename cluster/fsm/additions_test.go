@@ -146,6 +146,13 @@ func TestAdditionsAreListed(t *testing.T) {
 	warns := limits.Limit{Algorithm: limits.SlidingWindow, Capacity: 1, Rate: limits.Rate{Period: 1e9}, Warn: 1}
 	mustBeListed("WARN", engine.Op{Limit: warns})
 	mustBeListed("WARN in a policy", engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: warns}}})
+	spread := engine.Op{Limit: limits.Limit{Algorithm: limits.TokenBucket}, Options: engine.Spread}
+	for _, op := range []engine.Op{spread, {Verb: engine.SetPolicy, Parts: []engine.Op{spread}},
+		{Verb: engine.Reserve, Parts: []engine.Op{{Verb: engine.AcquireAll, Parts: []engine.Op{spread}}}}} {
+		if a := known.NewestIn([]engine.Op{op}); a.Version != 3 {
+			t.Errorf("SPREAD is %+v", a)
+		}
+	}
 	for option := engine.Shadow << 1; option > 0; option <<= 1 {
 		var w opcodec.Writer
 		op := acquire("k", 10, 1)

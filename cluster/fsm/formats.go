@@ -80,6 +80,9 @@ var Additions = append([]Addition{
 	{Version: 3, Name: "RL.EXTEND", IsUsed: usesVerb(engine.Extend)},
 	{Version: LargeValues, Name: "large values in blocks"},
 	{Version: 3, Name: "streams", IsUsed: usesStream},
+	{Version: 3, Name: "SPREAD", IsUsed: inAnyLimit(func(op *engine.Op) bool {
+		return op.Verb == engine.Acquire && op.Options&engine.Spread != 0
+	})},
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},
 	{Version: distinctTimes, Name: "a time of its own for each script"},
 }, addedAlgorithms()...)
@@ -125,19 +128,22 @@ func usesAlgorithm(algorithm limits.Algorithm) func(*engine.Op) bool {
 	return inAnyLimit(func(op *engine.Op) bool { return op.Limit.Algorithm == algorithm })
 }
 
-// inAnyLimit is Addition.IsUsed of a property of one limit, in an operation or in its parts.
+// inAnyLimit is Addition.IsUsed of a property of one limit, in an operation or in its parts, and in those of a request
+// that is reserved.
 func inAnyLimit(has func(op *engine.Op) bool) func(*engine.Op) bool {
-	return func(op *engine.Op) bool {
+	var isIn func(op *engine.Op) bool
+	isIn = func(op *engine.Op) bool {
 		if has(op) {
 			return true
 		}
 		for i := range op.Parts {
-			if has(&op.Parts[i]) {
+			if isIn(&op.Parts[i]) {
 				return true
 			}
 		}
 		return false
 	}
+	return isIn
 }
 
 // usesCalendar is Addition.IsUsed of calendar windows that version 1 does not have. The time zones in its table are

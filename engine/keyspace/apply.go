@@ -69,7 +69,11 @@ func (s *Shard) acquire(c *algorithm.Call, tag uint32, p Place) {
 			return
 		}
 	}
-	if !c.Ask() || c.Op.Options&engine.Peek != 0 || s.Keep(c, tag, p) {
+	if !c.Ask() {
+		s.mem.Denied.Delay(c)
+		return
+	}
+	if c.Op.Options&engine.Peek != 0 || s.Keep(c, tag, p) {
 		return
 	}
 	if !c.IsNew {

@@ -9,6 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/internal/offheap"
 	"github.com/stintdb/stint/engine/internal/tagindex"
 	"github.com/stintdb/stint/engine/purse"
+	"github.com/stintdb/stint/engine/spread"
 )
 
 // memory hands out the store's large blocks and counts them. Their contents hold no pointers.
@@ -27,6 +28,8 @@ type memory struct {
 
 	buffers   sync.Pool // of *[arena.SegmentBytes]byte
 	databases database.Counts
+
+	Denied spread.Table // tells denied callers when to come back; it is here because all shards share it
 }
 
 // reserveShare divides the bound: at most one such part of it is reserved for the logs and leases of existing keys.

@@ -26,7 +26,11 @@ func (s *Shard) TryReadOnly(c *algorithm.Call, now int64, tag uint32, op *engine
 				return s.admission.Decide(c, rules, true)
 			}
 		}
-		return !c.Ask() || op.Options&engine.Peek != 0
+		if c.Ask() {
+			return op.Options&engine.Peek != 0
+		}
+		s.mem.Denied.Delay(c)
+		return true
 	}
 	if c.IsNew {
 		res.Status = engine.NotFound

@@ -67,6 +67,7 @@ type properties struct {
 	who     bool   // it decides for the holder or member that Op.Who names
 	weighs  bool   // Op.Weight applies to it
 	warns   bool   // Limit.Warn applies to it
+	spreads bool   // Spread in package engine applies to it
 	least   bool   // its limit has a least rate too
 	rate    bool   // its limit has a rate, tokens to a period; others have a period alone
 	value   bool   // no algorithm, but a kind of data (Value in package engine)
@@ -80,11 +81,11 @@ type properties struct {
 
 var propertiesOf = [...]properties{
 	NoAlgorithm:      {name: "none"},
-	GCRA:             {name: "gcra", decides: true, rate: true, keeps: true, warns: true, lent: LentGCRA, params: gcraParams},
-	TokenBucket:      {name: "token-bucket", decides: true, rate: true, keeps: true, warns: true, lent: LentTokenBucket, params: bucketParams},
-	LeakyBucket:      {name: "leaky-bucket", decides: true, rate: true, keeps: true, warns: true, lent: LentLeakyBucket, params: bucketParams},
-	LeakyQueue:       {name: "leaky-queue", decides: true, rate: true, warns: true, params: queueParams},
-	FixedWindow:      {name: "fixed-window", decides: true, keeps: true, warns: true, lent: LentFixedWindow, params: fixedWindowParams},
+	GCRA:             {name: "gcra", decides: true, rate: true, keeps: true, warns: true, spreads: true, lent: LentGCRA, params: gcraParams},
+	TokenBucket:      {name: "token-bucket", decides: true, rate: true, keeps: true, warns: true, spreads: true, lent: LentTokenBucket, params: bucketParams},
+	LeakyBucket:      {name: "leaky-bucket", decides: true, rate: true, keeps: true, warns: true, spreads: true, lent: LentLeakyBucket, params: bucketParams},
+	LeakyQueue:       {name: "leaky-queue", decides: true, rate: true, warns: true, spreads: true, params: queueParams},
+	FixedWindow:      {name: "fixed-window", decides: true, keeps: true, warns: true, spreads: true, lent: LentFixedWindow, params: fixedWindowParams},
 	SlidingWindow:    {name: "sliding-window", decides: true, keeps: true, warns: true, params: windowParams},
 	SlidingLog:       {name: "sliding-log", decides: true, keeps: true, warns: true, params: windowParams},
 	Concurrency:      {name: "concurrency", decides: true, who: true, warns: true, params: leaseParams},
@@ -145,6 +146,10 @@ func (a Algorithm) Weighs() bool { return a.Known() && propertiesOf[a].weighs }
 
 // Warns reports whether [Limit.Warn] applies to the algorithm.
 func (a Algorithm) Warns() bool { return a.Known() && propertiesOf[a].warns }
+
+// Spreads reports whether Spread in package engine applies to the algorithm: whether all tokens come back at one rate,
+// or at the end of a window.
+func (a Algorithm) Spreads() bool { return a.Known() && propertiesOf[a].spreads }
 
 // Format is the version of the cluster's formats that added the algorithm, 0 for the first.
 func (a Algorithm) Format() uint32 { return propertiesOf[a].format }

@@ -94,6 +94,9 @@ func goldenOps() []engine.Op {
 		{Verb: engine.Acquire, Key: key, Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachYear, History: 3, Warn: 80, Anchor: calendar.Anchor{Zone: 300, From: 4<<5 | 6}, Capacity: 7}, Tokens: 1},
 		{Verb: engine.Extend, Key: key, Nth: 1, Tokens: 1},
 		{Verb: engine.Extend, Key: key, Nth: 300, Tokens: 500, MaxWait: sec, Options: engine.UpTo | engine.DeclaredOnly, Args: [][]byte{key, who}, PriorAt: sec},
+		{Verb: engine.Acquire, Key: key, Limit: part.Limit, Tokens: 300, Options: engine.Spread | engine.UpTo, Keep: 1, PriorAt: sec},
+		{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{{Key: key, Limit: part.Limit, Tokens: 1, Options: engine.Spread}, {Key: who, Limit: part.Limit, Tokens: 2, Options: engine.Spread | engine.FixedCost}}},
+		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: part.Limit, Options: engine.Spread}}},
 	}
 }
 

@@ -31,7 +31,7 @@ import (
 //	...     the operation that a Reserve carries out
 //	varint  number of parts; each is an operation again, with the fields that parts have
 //
-// Parts of an AcquireAll share its options and its longest wait; FixedCost alone is their own. Where a policy is only
+// Parts of an AcquireAll share its options and its longest wait; FixedCost and Spread alone are their own. Where a policy is only
 // looked for, a name longer than any can have is cut off after MaxPolicyName+1 bytes: there is still none of that
 // name.
 const (
@@ -143,8 +143,8 @@ const (
 
 // opLayouts has a row for every verb. Tests add more.
 var opLayouts = []opLayout{
-	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldKeep | fieldPrior | fieldWeight, options: byte(engine.Peek | engine.UpTo | engine.Force), check: asks},
-	engine.AcquireAll:  {fields: fieldTokens | fieldMaxWait | fieldParts, parts: partFields, options: byte(engine.Peek | engine.FromPurses), partOptions: byte(engine.FixedCost), check: asksAll},
+	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldKeep | fieldPrior | fieldWeight, options: byte(engine.Peek | engine.UpTo | engine.Force | engine.Spread), check: asks},
+	engine.AcquireAll:  {fields: fieldTokens | fieldMaxWait | fieldParts, parts: partFields, options: byte(engine.Peek | engine.FromPurses), partOptions: byte(engine.FixedCost | engine.Spread), check: asksAll},
 	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey | fieldMaxWait | fieldKeep | fieldPrior, options: byte(engine.Peek | engine.NamedFields | engine.FromPurses), check: checks},
 	engine.Look:        {fields: fieldKey},
 	engine.Refund:      {fields: fieldKey | fieldTokens},
@@ -152,9 +152,9 @@ var opLayouts = []opLayout{
 	engine.Leases:      {fields: fieldKey},
 	engine.Delete:      {fields: fieldKey},
 	engine.Flush:       {},
-	engine.SetPolicy:   {fields: fieldKey | fieldParts, parts: policyPartFields, options: byte(engine.Shadow | engine.Strict | engine.NamedFields), partOptions: byte(engine.FixedCost), check: isPolicy},
+	engine.SetPolicy:   {fields: fieldKey | fieldParts, parts: policyPartFields, options: byte(engine.Shadow | engine.Strict | engine.NamedFields), partOptions: byte(engine.FixedCost | engine.Spread), check: isPolicy},
 	engine.DropPolicy:  {fields: fieldKey, check: isPolicy},
-	engine.SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: policyPartFields, options: byte(engine.NamedFields), partOptions: byte(engine.FixedCost), check: isPolicy},
+	engine.SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: policyPartFields, options: byte(engine.NamedFields), partOptions: byte(engine.FixedCost | engine.Spread), check: isPolicy},
 	engine.Restrict:    {fields: fieldKey | fieldWho, options: byte(engine.DenyNew|engine.OverflowNew) << 1, check: isPolicy},
 
 	engine.Command: {fields: fieldArgs, options: byte(engine.Peek), check: runs},

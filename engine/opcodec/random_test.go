@@ -100,6 +100,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 	case engine.Acquire:
 		op = part()
 		op.Tokens, op.Options = tokens, []engine.Option{0, 0, engine.Peek, engine.UpTo, engine.Force, engine.Force | engine.Peek}[r.IntN(6)]
+		randomSpread(r, &op)
 		if op.Options&engine.Force == 0 {
 			if op.Limit.Algorithm.Keeps() {
 				op.Keep = randomKeep(r)
@@ -249,6 +250,14 @@ func randomCost(r *rand.Rand, part *engine.Op) {
 	}
 	if part.Limit.Algorithm.Keeps() {
 		part.Keep = randomKeep(r)
+	}
+	randomSpread(r, part)
+}
+
+// randomSpread has some denials of a limit spread, where it can be.
+func randomSpread(r *rand.Rand, op *engine.Op) {
+	if op.Limit.Algorithm.Spreads() && r.IntN(3) == 0 {
+		op.Options |= engine.Spread
 	}
 }
 

@@ -25,7 +25,7 @@ func inRange(op *engine.Op, fields opFields) bool {
 // asks is about a limit alone.
 func asks(op *engine.Op) bool {
 	contradicts := op.Options&engine.Force != 0 && (op.Options&engine.UpTo != 0 || op.MaxWait > 0)
-	return !contradicts && op.KeepsValidly() && op.WeighsValidly() &&
+	return !contradicts && op.KeepsValidly() && op.WeighsValidly() && op.SpreadsValidly() &&
 		len(op.Who) <= engine.MaxHolderBytes && (len(op.Who) > 0 || !op.Limit.Algorithm.NeedsWho())
 }
 

@@ -16,8 +16,8 @@ func Check(o *engine.Op) error {
 	}
 	for i := range o.Parts {
 		p := &o.Parts[i]
-		if !p.Limit.IsAskable() || len(p.Key) > engine.MaxKeyBytes || len(p.Who) > engine.MaxKeyBytes || p.Options&^engine.FixedCost != 0 ||
-			p.Tokens < 0 || p.Tokens > limits.MaxTokens || !p.KeepsValidly() || !p.WeighsValidly() {
+		if !p.Limit.IsAskable() || len(p.Key) > engine.MaxKeyBytes || len(p.Who) > engine.MaxKeyBytes || p.Options&^(engine.FixedCost|engine.Spread) != 0 ||
+			p.Tokens < 0 || p.Tokens > limits.MaxTokens || !p.KeepsValidly() || !p.WeighsValidly() || !p.SpreadsValidly() {
 			return keyspace.ErrState
 		}
 	}

@@ -137,10 +137,10 @@ func asksFor(parts []part, field []byte) bool {
 func (p *part) ask(check, to *engine.Op) {
 	*to = engine.Op{}
 	to.Limit, to.Tokens, to.MaxWait = p.limit, check.Tokens, check.MaxWait
-	to.Options = check.Options &^ (engine.NamedFields | engine.FromPurses)
+	to.Options = check.Options&^(engine.NamedFields|engine.FromPurses) | p.options
 	to.Keep, to.Weight, to.PriorAt = p.keep, p.weight, check.PriorAt
 	if p.options&engine.FixedCost != 0 {
-		to.Options, to.Tokens = to.Options|engine.FixedCost, p.tokens
+		to.Tokens = p.tokens
 	}
 	if p.keep == 0 && p.limit.Algorithm.Keeps() {
 		to.Keep = check.Keep

@@ -43,7 +43,7 @@ func (g *group) locate(r *Runner, parts []engine.Op, res *engine.Result) (ok boo
 // acquire is acquireAll with the shards locked.
 func (g *group) acquire(r *Runner, now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, readOnly bool) (done bool) {
 	res.Grow(len(parts))
-	g.admission, g.full = &r.keys.Admission, false
+	g.admission, g.denied, g.full = &r.keys.Admission, &r.keys.Denied, false
 	defer g.unlockShared()
 	if g.reserving != nil && g.repeat(now, parts, res) {
 		return true
@@ -198,6 +198,7 @@ func (g *group) askPart(now int64, part *engine.Op, i int, res *engine.Result) {
 		}
 	}
 	c.Ask()
+	g.denied.Delay(c)
 }
 
 // lookAgain replaces the answers of limits that would have granted by their unchanged state. The classes of trees

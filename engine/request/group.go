@@ -9,6 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/engine/reservation"
+	"github.com/stintdb/stint/engine/spread"
 )
 
 // groups are the scratch of requests that are not under way, which all runners share: one takes tens of kilobytes.
@@ -22,6 +23,7 @@ type group struct {
 	parts        []engine.Op // room for the limits of a policy, or of a reservation
 	check        policy.Filled
 	admission    *admission.Admission
+	denied       *spread.Table
 	full         bool     // new keys are treated as beyond the bound on memory
 	sharedLocked bool     // the lock of the shared limiters is held
 	made         [][]byte // keys that are new and will be kept

@@ -117,7 +117,14 @@ func limitWords(words *command.Words, f *fields) {
 		}
 		limiter.AppendLimit(words, algorithm, arguments...)
 		for _, option := range limiter.SpecOptions() {
-			text, is := one.optional(strings.ToLower(string(option.Word)))
+			name := strings.ToLower(string(option.Word))
+			if !option.HasValue {
+				if one.truth(name) {
+					words.Option(option.Word)
+				}
+				continue
+			}
+			text, is := one.optional(name)
 			switch {
 			case !is:
 			case option.IsText:

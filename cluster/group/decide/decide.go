@@ -402,13 +402,15 @@ func fromPurseWithAllowance(r *request, op *engine.Op, res *engine.Result) outco
 
 // spend answers a request for one key from the tokens held, or denies it if this node's own state does.
 func (r *request) spend(op *engine.Op, res *engine.Result) outcome {
-	if op.Options&^(engine.Peek|engine.UpTo) != 0 || !purses.MayAnswer(op) || r.Store.IsStrict(op) {
+	if op.Options&^(engine.Peek|engine.UpTo|engine.Spread) != 0 || !purses.MayAnswer(op) || r.Store.IsStrict(op) {
 		return passed
 	}
 	done, held := r.Purse.Spend(r.at, op, res)
 	switch {
 	case done || held && r.denies(op, res):
 		return answered
+	case op.Options&engine.Spread != 0: // the leader knows whom it has denied
+		return passed
 	case held:
 		return waits
 	}
@@ -419,7 +421,7 @@ func (r *request) spend(op *engine.Op, res *engine.Result) outcome {
 // only keys that are held, or were a moment ago, are denied from it, and only while the follower hears from the leader.
 func (r *request) denies(op *engine.Op, res *engine.Result) bool {
 	switch {
-	case r.Machine.Loading.Load(), op.Options&engine.Peek != 0:
+	case r.Machine.Loading.Load(), op.Options&(engine.Peek|engine.Spread) != 0:
 		return false
 	case r.lease != nil && !r.hasLease, r.lease == nil && !r.HearsLeader():
 		return false
@@ -438,7 +440,7 @@ func (r *request) spendAll(op *engine.Op, parts []engine.Op, res *engine.Result)
 		return false
 	}
 	for i := range parts {
-		if !purses.MayAnswer(&parts[i]) || parts[i].Options&^(engine.Peek|engine.FixedCost) != 0 {
+		if !purses.MayAnswer(&parts[i]) || parts[i].Options&^(engine.Peek|engine.FixedCost|engine.Spread) != 0 {
 			return false
 		}
 	}

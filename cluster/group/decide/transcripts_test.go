@@ -151,6 +151,8 @@ func (b *batch) read(words [][]byte) error {
 	case "acquire":
 	case "peek":
 		op.Options = engine.Peek
+	case "spread":
+		op.Options = engine.Spread
 	case "refund":
 		op = engine.Op{Verb: engine.Refund, Key: op.Key, Tokens: tokens}
 	case "all":
@@ -199,6 +201,8 @@ func (b *batch) answers() string {
 			all = append(all, fmt.Sprint(res.Granted, " given back"))
 		case res.Allowed:
 			all = append(all, fmt.Sprint(res.Granted, " granted"))
+		case b.Ops[i].Options&engine.Spread != 0:
+			all = append(all, fmt.Sprintf("denied for %d min", time.Duration(res.Wait).Round(time.Minute)/time.Minute))
 		default:
 			all = append(all, "denied")
 		}

@@ -7,6 +7,8 @@ var (
 	errKeepsNothing = command.LimiterErrors.Add("ERR KEEP: does not apply to %s", "")
 	errWarnsNothing = command.LimiterErrors.Add("ERR WARN: does not apply to %s: %s",
 		"The use of such a limit is not a percentage, so no threshold can be reached.")
+	errSpreadsNothing = command.LimiterErrors.Add("ERR SPREAD: does not apply to %s",
+		"Tokens of such a limit come back neither at one rate nor at the end of a window, so that callers cannot be told their turns. It applies to TB, LB, CL, LQ and FW.")
 	errWeighsNothing  = command.LimiterErrors.Add("ERR WEIGHT: does not apply to %s", "")
 	errNotOfCalendar  = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'", "")
 	errZone           = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'", "")

@@ -22,6 +22,7 @@ var (
 	optPriority = command.Option{Name: "PRIORITY", HasValue: true, Set: setPriority}
 	optCost     = command.Option{Name: "COST", HasValue: true, Set: setCost}
 	optKeep     = command.Option{Name: "KEEP", HasValue: true, Set: setKeep}
+	optSpread   = command.Option{Name: "SPREAD", Set: setSpread}
 	optWith     = command.Option{Name: "WITH", SetRest: setWith}
 )
 
@@ -105,6 +106,14 @@ func setKeep(_ *command.Request, op *engine.Op, value []byte) error {
 	if op.Keep = keep; keep == 0 {
 		op.Keep = engine.KeepNothing
 	}
+	return nil
+}
+
+func setSpread(_ *command.Request, op *engine.Op, _ []byte) error {
+	if limit := op.Limit.Algorithm; !limit.Spreads() {
+		return errSpreadsNothing.With(specOf(limit).word)
+	}
+	op.Options |= engine.Spread
 	return nil
 }
 

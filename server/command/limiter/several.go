@@ -55,18 +55,19 @@ func appendSpec(r *command.Request, k *limitSpec, words [][]byte, first int) (re
 	return readSpec(r, &r.Parts[first+position], k, words, position)
 }
 
-var specOptions = []command.Option{optCost, optKeep, optWeight, optZone, optFrom, optHistory, optWarn}
+var specOptions = []command.Option{optCost, optKeep, optWeight, optZone, optFrom, optHistory, optWarn, optSpread}
 
 // SpecOption is an option that may follow a limit.
 type SpecOption struct {
-	Word   command.Keyword
-	IsText bool // the value is neither a number nor a percentage
+	Word     command.Keyword
+	HasValue bool
+	IsText   bool // the value is neither a number nor a percentage
 }
 
 // SpecOptions returns the options that may follow a limit.
 func SpecOptions() (all []SpecOption) {
 	for _, o := range specOptions {
-		all = append(all, SpecOption{command.Keyword(o.Name), o.IsText})
+		all = append(all, SpecOption{command.Keyword(o.Name), o.HasValue, o.IsText})
 	}
 	return all
 }

@@ -35,6 +35,9 @@ func SpecText(op engine.Op) string {
 	if op.Weight != 0 {
 		words = append(words, optWeight.Name, strconv.FormatInt(op.Weight, 10))
 	}
+	if op.Options&engine.Spread != 0 {
+		words = append(words, optSpread.Name)
+	}
 	return strings.Join(words, " ")
 }
 
