@@ -45,6 +45,7 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 			r.Quotas = append(r.Quotas, metrics.QuotaUsage{Name: name, Keys: keys})
 		}
 	})
+	r.DenialsWritten, r.DenialsLeftOut = s.env.Denials.Counts()
 	r.TopDenied = s.topDeniedLabels()
 	r.Loops, r.LoopLag = s.lag.Read(s.env.Clock.Now())
 	if s.persistence != nil {

@@ -56,7 +56,6 @@ type Server struct {
 	gateway      *gateway.Gateway
 	services     []gateway.Service
 	memory       *memlimit.Limiter
-	keySalt      string    // of HashKey
 	operatorUser *acl.User // who may do everything
 	warnings     *warn.Warnings
 	lag          netio.LoopLag
@@ -109,7 +108,7 @@ type Options struct {
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
 	s := &Server{keys: o.Keys, persistence: o.Persistence, handLeadership: o.TransferLeadership,
-		changed: o.Changed, backup: o.Backup, warnings: o.Warnings, keySalt: newRunID()}
+		changed: o.Changed, backup: o.Backup, warnings: o.Warnings}
 	if s.warnings == nil {
 		s.warnings = warn.New(warn.Options{})
 	}
@@ -156,7 +155,7 @@ func (s *Server) setEnv(o *Options) {
 	}
 	s.memory = s.newMemoryLimiter()
 	e.Buffers, e.Stats, e.TopKeys = &s.memory.Buffers, stats.New(), topkeys.NewSketch()
-	e.Recent = recent.NewRecord()
+	e.Recent, e.KeySalt = recent.NewRecord(), newRunID()
 	e.SlowLog, e.Latency = slowlog.New(e.Settings), latency.New(e.Settings, e.Clock)
 	e.WaitQueue = waitqueue.New(e.Clock)
 	e.Logins = loginlimit.New(e.Clock, e.WaitQueue)

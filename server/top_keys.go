@@ -2,8 +2,6 @@ package server
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -25,7 +23,7 @@ type topKeys struct {
 	sketch   *topkeys.Sketch
 	settings *atomic.Pointer[config.Config]
 	clock    *clock.Clock
-	salt     string // of hash
+	hash     func(key []byte) string
 }
 
 // observer implements [command.Observer] with the parts of a server.
@@ -60,7 +58,7 @@ func (o observer) MostDenied(n int, u command.KeyReader) (keys []command.DeniedK
 }
 
 func (s *Server) topKeys() topKeys {
-	return topKeys{s.env.TopKeys, &s.settings, s.env.Clock, s.keySalt}
+	return topKeys{s.env.TopKeys, &s.settings, s.env.Clock, s.env.HashKey}
 }
 
 // shown puts hashes in the place of keys if --top-keys says so.
@@ -74,17 +72,9 @@ func (t topKeys) shown(entries []topkeys.Entry) []topkeys.Entry {
 	return entries
 }
 
-// hash returns what is shown in place of a key where --top-keys is hashed. It is stable until the server restarts.
-func (t topKeys) hash(key []byte) string {
-	h := sha256.New()
-	h.Write([]byte(t.salt))
-	h.Write(key)
-	return "hash:" + hex.EncodeToString(h.Sum(nil)[:8])
-}
-
 // HashKey returns the hash that is shown in place of a key where --top-keys is hashed. It is stable until the server
 // restarts.
-func (s *Server) HashKey(key []byte) string { return s.topKeys().hash(key) }
+func (s *Server) HashKey(key []byte) string { return s.env.HashKey(key) }
 
 // TopDenied returns the n keys denied most in the last minutes, by their hashes if --top-keys says so, and the number
 // of denials of all keys.

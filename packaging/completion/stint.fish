@@ -96,6 +96,7 @@ complete -c stint -n '__fish_seen_subcommand_from server' -l health-listen -r -d
 complete -c stint -n '__fish_seen_subcommand_from server' -l pprof -r -d 'Serve profiles of the process at /debug/pprof/'
 complete -c stint -n '__fish_seen_subcommand_from server' -l top-keys -r -d 'How RL.TOP, metrics and the dashboard show the'
 complete -c stint -n '__fish_seen_subcommand_from server' -l warn-webhook -r -d 'URL to which the warnings of limits with WARN'
+complete -c stint -n '__fish_seen_subcommand_from server' -l denial-events -r -d 'Write up to this many denials a second to the'
 complete -c stint -n '__fish_seen_subcommand_from server' -l slowlog-log-slower-than -r -d 'Record commands that take more microseconds than'
 complete -c stint -n '__fish_seen_subcommand_from server' -l slowlog-max-len -r -d 'Maximum number of entries in SLOWLOG; the oldest'
 complete -c stint -n '__fish_seen_subcommand_from server' -l latency-monitor-threshold -r -d 'Record latency events that take more'

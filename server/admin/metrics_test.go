@@ -80,7 +80,7 @@ func TestEveryMetricMoves(t *testing.T) {
 	n.status.Store(&clusterstatus.Status{State: clusterstatus.Starting, CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{0, 0}},
 		NodeID: "a", Groups: []clusterstatus.Group{{Number: 1}}, Members: []clusterstatus.Member{{ID: "a"}}, CommitIndex: 5, AppliedIndex: 5})
 	h := newHost(t, func(cfg *config.Config, o *server.Options) {
-		cfg.MaxClients, cfg.OutputBufferBytes, cfg.MaxBulkBytes = 12, 256<<10, 128<<10
+		cfg.MaxClients, cfg.OutputBufferBytes, cfg.MaxBulkBytes, cfg.DenialEvents = 12, 256<<10, 128<<10, 1
 		o.Persistence, o.Cluster, o.Upstream = d, n, u
 		o.Services = []gateway.Service{s}
 		o.Clock = clocktest.Slow(t, 20) // the sampling interval changes from 50,000 denials a second on: here, 2,500

@@ -43,6 +43,11 @@ var adminSettings = []Setting{
 		value: func(c *Config) Value { return &textValue{&c.WarnWebhook, webhookForm} },
 	},
 	{
+		Name: "denial-events", Group: groupOperators, Placeholder: "N", Mutable: true,
+		Help:  "Write up to this many denials a second to the log, as lines with attributes such as rate_limit.rejected_by; others are only counted. 0 writes none.",
+		value: func(c *Config) Value { return &integer{&c.DenialEvents, 0, 1000} },
+	},
+	{
 		Name: "slowlog-log-slower-than", Group: groupOperators, Placeholder: "N", Mutable: true,
 		Help:  "Record commands that take more microseconds than this in SLOWLOG; 0 records all, -1 none.",
 		value: func(c *Config) Value { return &integer{&c.SlowlogMicros, -1, 1_000_000_000} },

@@ -117,6 +117,7 @@ type Config struct {
 	Pprof         bool   // serve profiles there
 	WarnWebhook   string // URL of the webhook for warnings, "" is none
 	TopKeys       string // plain, hashed or off: how the most denied keys are shown
+	DenialEvents  int    // denials a second that the log has at most, 0 is none
 	SlowlogMicros int    // commands that take longer are recorded in SLOWLOG, -1 is none
 	SlowlogLength int    // entries in SLOWLOG
 	LatencyMillis int    // anything that takes longer is a LATENCY event, 0 is off

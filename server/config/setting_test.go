@@ -136,6 +136,7 @@ var settingCases = []struct {
 	{"top-keys", map[string]string{"plain": "plain", "Hashed": "hashed", "off": "off"}, []string{"", "none", "on"}},
 	{"warn-webhook", map[string]string{"": "", "https://u:p@example.org:8443/hook?a=b": "https://u:p@example.org:8443/hook?a=b", "http://[::1]/": "http://[::1]/"},
 		[]string{"example.org", "ftp://example.org/", "https://", "https:///hook", "http://a b/", "http://" + strings.Repeat("a", 2048), "http://a\n"}},
+	{"denial-events", map[string]string{"0": "0", "1000": "1000"}, []string{"-1", "1001", "many"}},
 	{"slowlog-log-slower-than", map[string]string{"-1": "-1", "0": "0", "1000000000": "1000000000"}, []string{"-2", "1000000001", "10ms", "+1", ""}},
 	{"slowlog-max-len", map[string]string{"0": "0", "10000": "10000"}, []string{"-1", "10001", "many"}},
 	{"latency-monitor-threshold", map[string]string{"0": "0", "1000000": "1000000"}, []string{"-1", "1000001", "1s"}},

@@ -1,6 +1,9 @@
 package conn
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/server/slowlog"
@@ -34,6 +37,14 @@ func (e *Env) offerTopKey(number int, batch, out *commandBatch, now int64) {
 	}
 	e.TopKeys.Offer(key, now, &out.sampler)
 	e.countPassed(number, binding, batch, out, now, &out.sampler) // the other limits would have granted it
+}
+
+// HashKey returns what is shown in place of a key where --top-keys is hashed. It is stable until the server restarts.
+func (e *Env) HashKey(key []byte) string {
+	h := sha256.New()
+	h.Write([]byte(e.KeySalt))
+	h.Write(key)
+	return "hash:" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 const noBinding = -1

@@ -20,6 +20,7 @@ import (
 	"github.com/stintdb/stint/server/conn/keywait"
 	"github.com/stintdb/stint/server/conn/registry"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/denials"
 	"github.com/stintdb/stint/server/events"
 	"github.com/stintdb/stint/server/fairqueue"
 	"github.com/stintdb/stint/server/keyevents"
@@ -63,6 +64,8 @@ type Env struct {
 	Monitors  *monitor.Monitors
 	Lookups   *data.Lookups
 	Events    events.Log
+	Denials   denials.Events
+	KeySalt   string // of HashKey
 	Channels  *pubsub.Channels
 	KeyEvents *keyevents.Hub  // changes of keys
 	Tracking  *tracking.Table // made by Start
@@ -84,6 +87,7 @@ type Env struct {
 
 // Start makes the environment ready for sessions.
 func (e *Env) Start() {
+	e.Denials.Log = e.Log
 	if e.Monitors == nil {
 		e.Monitors, e.Lookups = new(monitor.Monitors), new(data.Lookups)
 	}

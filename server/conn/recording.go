@@ -52,6 +52,9 @@ func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 		if out.sampler.Due() {
 			s.env.offerTopKey(r.first, batch, out, s.started)
 		}
+		if s.env.config().DenialEvents > 0 {
+			s.env.noteDenial(r, batch, out, s.started)
+		}
 	}
 }
 

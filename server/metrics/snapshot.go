@@ -51,6 +51,9 @@ type Snapshot struct {
 
 	Warnings warn.Counts
 
+	DenialsWritten int64 // to the log
+	DenialsLeftOut int64 // only counted
+
 	TopDenied []DeniedKey // at most MaxTop
 	TopWeight int64       // one in this many denials is counted
 

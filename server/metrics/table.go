@@ -72,6 +72,13 @@ var decisionRows = []Row{{
 		}
 	},
 }, {
+	Name: "stint_denial_events_total", Kind: Counter, Labels: []string{"outcome"}, Bound: "written, left_out",
+	Help: "Denials with --denial-events: written to the log, or left out because there were too many in that second.",
+	values: func(r *Snapshot, emit func(float64, ...string)) {
+		emit(float64(r.DenialsWritten), "written")
+		emit(float64(r.DenialsLeftOut), "left_out")
+	},
+}, {
 	Name: "stint_policy_decisions_total", Kind: Counter, Labels: []string{"policy", "outcome"}, Bound: "the first 100 policies by name and (other), each with granted, denied and shadow_denied",
 	Help:   "Checks of policies that this node answered since it started; the sum over all nodes is the total. shadow_denied are checks that SHADOW granted although the limits would have denied them.",
 	values: func(r *Snapshot, emit func(float64, ...string)) { emitChecks(r.Policies, emit) },
