@@ -66,7 +66,9 @@ func (l *allowanceLedger) randomOp(r *rand.Rand) (op engine.Op, asks []engine.Op
 	case 2:
 		op.Options = engine.UpTo
 	case 3:
-		op.Keep = engine.KeepTokens(r.Int64N(10))
+		if op.Keep = engine.KeepTokens(r.Int64N(10)); op.Keep > 4 { // as RL.ATMOST
+			op.Options, op.Tokens = engine.UpTo, op.Limit.Capacity
+		}
 	}
 	return op, []engine.Op{op}
 }

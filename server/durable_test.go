@@ -100,7 +100,7 @@ func TestRepliesOnDataWaitForTheDisk(t *testing.T) {
 func TestWhatIsNotKeptIsNotGranted(t *testing.T) {
 	for _, commands := range []string{
 		takeOne, "CL.THROTTLE k 4 1 3600", "CC.ACQUIRE k 5 1h x", "MULTI|" + takeOne + "|EXEC", "FLUSHALL", "FLUSHDB",
-		"RL.POLICY SET p TB k 5 1/h", "RL.CHECK old x", "RL.ALL TB k 5 1/h", "DEL there", "UNLINK none there", "RL.REFUND there 1",
+		"RL.POLICY SET p TB k 5 1/h", "RL.CHECK old x", "RL.ALL TB k 5 1/h", "DEL there", "UNLINK none there", "RL.REFUND there 1", "RL.ATMOST there TB 5 1/h 1",
 		"CC.RELEASE held x", "RL.POLICY DEL old", "RL.POLICY OVERRIDE old x TB k 5 1/h",
 		"SET k v", "SET s v XX GET", "INCR n", "INCRBYFLOAT n 1", "EXPIRE s 10", "EXPIRE s -1", "PERSIST x", "DEL s", "RENAME s t", "RENAME x s", "SETNX k v", "MULTI|SET k v|EXEC", "MULTI|INCR n|GET s|EXEC",
 	} {

@@ -48,6 +48,7 @@ var integerArguments = []struct {
 	{"RL.POLICY SET p SL k %s 1h", "limit", 1, 100_000, "", ""},
 	{"RL.CHECK api me %s", "tokens", 1, 1_000_000_000_000, "", notHere("RL.CHECK", "PEEK, KEEP, MAXWAIT, BLOCK, AS, FOR, WARN, WITH")},
 	{"RL.REFUND k %s", "tokens", 1, 1_000_000_000_000, "", ""},
+	{"RL.ATMOST k TB 10 1/m %s", "tokens", 0, 1_000_000_000_000, "", ""},
 	{"HELLO %s", "", 2, 3, "-ERR Protocol version is not an integer or out of range", ""},
 	{"SCAN 0 COUNT %s", "", 1, math.MaxInt64, "-ERR value is not an integer or out of range", ""},
 	{"WAIT %s 0", "", 0, math.MaxInt64, "-ERR value is not an integer or out of range", ""},

@@ -18,7 +18,7 @@ import (
 var keyRights = map[string]string{
 	"cl.throttle": "W", "tb.acquire": "W", "lb.acquire": "W", "lb.queue": "W", "fw.acquire": "W", "sw.acquire": "W", "sl.acquire": "W", "cc.acquire": "W",
 	"fs.acquire": "W", "ad.acquire": "W", "ht.acquire": "W", "rl.all": "W", "rl.check": "W", "ad.report": "W", "cc.release": "W",
-	"rl.extend": "W", "rl.settle": "W", "rl.cancel": "W", "rl.lend": "W", "rl.return": "W", "rl.void": "W", "rl.refund": "W",
+	"rl.extend": "W", "rl.settle": "W", "rl.cancel": "W", "rl.lend": "W", "rl.return": "W", "rl.void": "W", "rl.refund": "W", "rl.atmost": "W",
 	"cc.holders": "R", "sl.log": "R", "fs.members": "R", "rl.lent": "R", "rl.info": "R", "memory|usage": "R",
 	"del": "W", "unlink": "W", "exists": "R", "ttl": "R", "pttl": "R", "type": "R", "expiretime": "R", "pexpiretime": "R",
 	"expire": "W", "pexpire": "W", "expireat": "W", "pexpireat": "W", "persist": "W", "rename": "RW",

@@ -135,9 +135,16 @@ func (k groupKeys) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (do
 }
 
 // led calls visit for the groups that this node leads, from a number on, until it returns false.
-func (k groupKeys) led(from int, visit func(number int, s *store.Store, now int64) (more bool)) {
+func (k groupKeys) led(from int, visit visitGroup) {
+	k.each(from, func(_ int, g *group.Group) bool { leads, _ := g.Leads(); return leads }, visit)
+}
+
+// visitGroup is called with the number, the store and the time of a group.
+type visitGroup = func(number int, s *store.Store, now int64) (more bool)
+
+func (k groupKeys) each(from int, isWanted func(number int, g *group.Group) bool, visit visitGroup) {
 	for number, g := range k.node.KeyGroups() {
-		if leads, _ := g.Leads(); number >= from && leads && !visit(number, k.keys[number-1], g.Now()) {
+		if number >= from && isWanted(number, g) && !visit(number, k.keys[number-1], g.Now()) {
 			return
 		}
 	}
@@ -182,10 +189,22 @@ func (k groupKeys) Scan(cursor uint64, count int, now int64, visit func(keyspace
 	return k.ScanWhile(cursor, count, now, func(e keyspace.Entry) bool { visit(e); return true })
 }
 
-// ScanWhile implements [localstore.Store]. A step looks at one group. Keys expire by the group's time.
+// ScanWhile implements [localstore.Store].
 func (k groupKeys) ScanWhile(cursor uint64, count int, _ int64, visit func(keyspace.Entry) (more bool)) (next uint64) {
+	return k.scan(k.led, cursor, count, visit)
+}
+
+// ScanReplicas implements [localstore.Replicas].
+func (k groupKeys) ScanReplicas(cursor uint64, count int, _ int64, visit func(keyspace.Entry) (more bool)) (next uint64) {
+	return k.scan(func(from int, visit visitGroup) {
+		k.each(from, func(number int, _ *group.Group) bool { return k.node.HasReplica(number) }, visit)
+	}, cursor, count, visit)
+}
+
+// scan looks at one of some groups in a step. Keys expire by the group's time.
+func (k groupKeys) scan(groups func(from int, visit visitGroup), cursor uint64, count int, visit func(keyspace.Entry) (more bool)) (next uint64) {
 	from, at := int(cursor>>groupCursorBits), cursor&(1<<groupCursorBits-1)
-	k.led(from, func(number int, s *store.Store, now int64) bool {
+	groups(from, func(number int, s *store.Store, now int64) bool {
 		switch {
 		case next != 0: // this group follows the one that was scanned to its end
 			next = uint64(number) << groupCursorBits

@@ -3,14 +3,17 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // A policy whose limits are in several groups is refused by every door, with the remedy, and one that is taken is
@@ -59,6 +62,24 @@ func TestPoliciesOfSeveralGroups(t *testing.T) {
 				t.Errorf("%s: %s", command, got)
 			}
 		}
+	}
+	cursorOf, keyOf := regexp.MustCompile(`^\[\s*"([0-9]+)"`), regexp.MustCompile(`"key" "(user:[0-9]+)"`)
+	for _, node := range nodes { // which leads only some of the groups
+		testwait.Until(t, "the callers in all groups", func() bool {
+			found, cursor := map[string]bool{}, ""
+			for cursor != "0" {
+				got := ask(t, node.Address, "RL.POLICY CALLERS one "+cmp.Or(cursor, "0"))
+				next := cursorOf.FindStringSubmatch(got)
+				if next == nil {
+					t.Fatal(got)
+				}
+				cursor = next[1]
+				for _, match := range keyOf.FindAllStringSubmatch(got, -1) {
+					found[match[1]] = true
+				}
+			}
+			return len(found) == 30
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 const policyUsage = `Usage: stint policy export [flags] [FILE]
        stint policy diff [flags] FILE
        stint policy apply [flags] FILE
+       stint policy usage [flags] NAME
        stint policy schema
 
 Keeps the policies of a running server in a file, so that limits are reviewed
@@ -21,8 +22,9 @@ export writes the server's policies to FILE, or as TOML to standard output.
 diff shows what apply would change: each policy, how many of its present
 callers would be denied, and how many of the requests of the last minutes.
 apply shows the changes and makes them: all of them or none, and none if
-somebody else has changed the policies meanwhile. schema prints a JSON schema
-for editors.
+somebody else has changed the policies meanwhile. usage prints how much each
+caller of the policy NAME has used of its limits, as CSV; only keys that exist
+are listed. schema prints a JSON schema for editors.
 
   [policies.api]
   limits = ["TB user:{} 100 100/m", "FW org:{org} 10000 @day"]
@@ -36,7 +38,8 @@ for editors.
   --dry-run             apply: only show the changes, as diff does
   --before FILE         apply: first write the present policyset.Present to this file;
                         'stint policy apply --prune' of it goes back
-  --json                diff, apply: print the changes as JSON
+  --json                diff, apply: print the changes as JSON; usage: print a
+                        line of JSON for each key
 
 Exit code 0: success; of diff: there is no difference. 1: the server refused or
 did not answer. 2: wrong arguments, or a FILE that cannot be read. 3: diff found

@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -92,13 +94,40 @@ add override of policy api for acme
 	}
 }
 
+// The usage of all callers comes page by page, as CSV or as lines of JSON.
+func TestPolicyUsageCommand(t *testing.T) {
+	address, admin := serveAdmin(t)
+	send, run := connect(t, address), policyRun(t, admin)
+	send("RL.POLICY SET api FW user:{} 10 @day HISTORY 2 TB org:{org}:{} 100 1/h TB all 10000 1/h")
+	send("RL.CHECK api =x 3 WITH org acme")
+	code, got := run("usage", "api")
+	got = regexp.MustCompile("[0-9]{13}").ReplaceAllString(got, "MS")
+	rows := strings.Split(strings.TrimSpace(got), "\n")
+	slices.Sort(rows[1:])
+	if want := []string{"id,with,key,limit,used,reserved,lent,remaining,start_ms,end_ms", "'=x,,user:=x,10,3,0,0,7,MS,MS", "'=x,org=acme,org:acme:=x,100,3,,0,97,,", ",,all,10000,3,,0,9997,,"}; code != exitOK || !slices.Equal(rows, want) {
+		t.Errorf("exit %d: %q", code, rows)
+	}
+	for i := range 2000 {
+		send(fmt.Sprint("RL.CHECK api u", i, " 1 WITH org acme"))
+	}
+	if code, got = run("usage", "--json", "api"); code != exitOK || strings.Count(got, "\n") != 4003 || !strings.Contains(got, `{"id":"u7","with":{"org":"acme"},"key":"org:acme:u7","limit":100,"used":1,"lent":0,"remaining":99}`) {
+		t.Errorf("exit %d: %d lines, %.300s", code, strings.Count(got, "\n"), got)
+	}
+	if code, got = run("usage", "none"); code == exitOK || !strings.Contains(got, "no such policy 'none'") {
+		t.Errorf("exit %d: %s", code, got)
+	}
+	if code, got = run("usage"); code == exitOK || !strings.Contains(got, "needs the name of one policy") {
+		t.Errorf("exit %d: %s", code, got)
+	}
+}
+
 // Mistakes on the command line and in a file are named, with the line of the file.
 func TestPolicyMistakes(t *testing.T) {
 	_, admin := serveAdmin(t)
 	dir, run := t.TempDir(), policyRun(t, admin)
 	write := func(name, text string) string { return written(t, filepath.Join(dir, name), text) }
 	for want, args := range map[string][]string{
-		"needs export, diff, apply or schema, got ''": {},
+		"needs export, diff, apply, usage or schema, got ''": {},
 		"got 'expot'":                {"expot"},
 		"policy diff: got 0 files":   {"diff"},
 		"export: takes no --prune":   {"export", "--prune"},

@@ -77,6 +77,41 @@ func TestKeepLeavesTokens(t *testing.T) {
 	}
 }
 
+// A request for the whole limit with UPTO and a KEEP, as RL.ATMOST makes it, leaves at most the tokens of the KEEP, and
+// takes only what there is beyond them.
+func TestKeepOfTheWholeLimitLeavesAtMost(t *testing.T) {
+	for _, algorithm := range limits.Algorithms() {
+		if !algorithm.Keeps() {
+			continue
+		}
+		limit := limits.Limit{Algorithm: algorithm, Capacity: 10, Rate: limits.Rate{Period: sec}}
+		if algorithm.HasRate() {
+			limit.Rate.Tokens = 7
+		}
+		s := New(Config{Shards: 1})
+		r := rand.New(rand.NewPCG(uint64(algorithm), 7))
+		now, taken := epoch, int64(0)
+		for range 3000 {
+			now += r.Int64N(sec / 3)
+			before := ask(s, now, engine.Op{Key: []byte("k"), Limit: limit, Tokens: r.Int64N(4), Options: engine.UpTo}).Remaining
+			left := r.Int64N(12)
+			keep := engine.KeepTokens(left)
+			if left == 0 {
+				keep = engine.KeepNothing
+			}
+			res := ask(s, now, engine.Op{Key: []byte("k"), Limit: limit, Tokens: limit.Capacity, Options: engine.UpTo, Keep: keep})
+			if res.Granted != max(0, before-left) || res.Remaining != min(before, left) {
+				t.Fatalf("%v: at most %d of %d: %+v", limit, left, before, res)
+			}
+			taken += res.Granted
+		}
+		if taken < 300 {
+			t.Errorf("%v: %d tokens were taken: the traffic tries too little", limit, taken)
+		}
+		s.Close()
+	}
+}
+
 // Callers without KEEP, each held to a bucket, are never denied if all others ask with a KEEP of at least the sum of
 // these buckets' capacities, and the sum of their rates is at most the limit's rate.
 func TestKeepGuarantee(t *testing.T) {

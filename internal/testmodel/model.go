@@ -95,7 +95,7 @@ func init() {
 		"CC.RELEASE": {3, 3, (*Model).release}, "CC.HOLDERS": {2, 2, (*Model).holders}, "SL.LOG": {2, many, (*Model).grants},
 		"RL.ALL": {2, many, (*Model).all}, "RL.EXTEND": {4, many, (*Model).extend}, "RL.SETTLE": {2, many, (*Model).settle}, "RL.CANCEL": {2, 2, (*Model).cancel}, "RL.CHECK": {3, many, (*Model).check}, "RL.POLICY": {2, many, (*Model).policy},
 		"RL.LEND": {7, many, (*Model).lend}, "RL.RETURN": {6, many, (*Model).giveLoanBack}, "RL.VOID": {3, many, (*Model).void}, "RL.LENT": {2, 2, (*Model).lentTo},
-		"RL.INFO": {2, 2, (*Model).info}, "RL.USAGE": {2, 2, usage}, "RL.REFUND": {3, 3, (*Model).refund},
+		"RL.INFO": {2, 2, (*Model).info}, "RL.USAGE": {2, 2, usage}, "RL.REFUND": {3, 3, (*Model).refund}, "RL.ATMOST": {4, many, (*Model).atMost},
 		"DEL": {2, many, (*Model).del}, "UNLINK": {2, many, (*Model).del}, "EXISTS": {2, many, (*Model).exists},
 		"TTL": {2, 2, (*Model).ttl}, "PTTL": {2, 2, (*Model).pttl}, "TYPE": {2, 2, (*Model).typeOf},
 		"GCRA": {5, 7, redisGCRA}, "INCREX": {2, many, redisIncrex}, "GET": {2, 2, get},

@@ -29,6 +29,8 @@ func (c *Calls) command() (words []string) {
 		words = c.check()
 	case n < 79:
 		words = c.policyCommand()
+	case n < 81:
+		words = c.atMost()
 	case n < 82:
 		words = []string{"RL.REFUND", c.key(), c.tokens(5)}
 	case n < 85:

@@ -21,7 +21,7 @@ func (a *Admin) answer(f func(context.Context, *server.Server, *http.Request) (a
 		defer cancel()
 		result, err := f(ctx, a.about.Load(), r)
 		switch {
-		case errors.Is(err, errUser):
+		case errors.Is(err, errUser), errors.As(err, new(server.ErrReply)):
 			fail(w, http.StatusBadRequest, err.Error())
 		case errors.Is(err, errTooLarge):
 			fail(w, http.StatusRequestEntityTooLarge, err.Error())

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -36,10 +35,6 @@ func readKeyChange(r *http.Request) (c keyChange, err error) {
 // carryOut executes a command with the page's rights. Its error is shown to the operator.
 func carryOut(ctx context.Context, r *http.Request, s *server.Server, words ...string) error {
 	_, err := s.Do(ctx, r.RemoteAddr, words)
-	var refused server.ErrReply
-	if errors.As(err, &refused) {
-		return userError{refused.Error()}
-	}
 	return err
 }
 

@@ -41,10 +41,9 @@ func (a *Admin) setPolicyFile(ctx context.Context, s *server.Server, r *http.Req
 		return v, a.addEffects(ctx, s, v, changes)
 	}
 	changes, err := policyset.Apply(ctx, s, r.RemoteAddr, q.Policies, q.Prune, q.Version)
-	var refused server.ErrReply
 	switch {
 	case err == nil:
-	case errors.Is(err, policyset.ErrChanged), errors.As(err, &refused), ctx.Err() == nil:
+	case errors.Is(err, policyset.ErrChanged), errors.As(err, new(server.ErrReply)), ctx.Err() == nil:
 		return nil, userError{err.Error()}
 	default:
 		return nil, err

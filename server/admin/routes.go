@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/admin/callers"
 	"github.com/stintdb/stint/server/metrics"
 )
 
@@ -36,6 +37,7 @@ func (a *Admin) handler(profiles bool) http.Handler {
 		"GET /api/overview":        a.overview,
 		"GET /api/history":         a.lastDay,
 		"GET /api/policies":        a.policies,
+		"GET /api/policy/usage":    callers.Usage,
 		"GET /api/key":             a.key,
 		"GET /api/limit":           a.keysOfLimit,
 		"POST /api/policy/preview": a.preview,
@@ -58,7 +60,7 @@ func (a *Admin) handler(profiles bool) http.Handler {
 }
 
 // parametersOf are the parameters of paths.
-var parametersOf = map[string][]string{"/api/overview": {"since", "node"}, "/api/history": {"node"}, "/api/key": {"key"}, "/api/limit": {"limit"}, "/api/backup": {"stale"}}
+var parametersOf = map[string][]string{"/api/overview": {"since", "node"}, "/api/history": {"node"}, "/api/key": {"key"}, "/api/policy/usage": {"policy", "cursor"}, "/api/limit": {"limit"}, "/api/backup": {"stale"}}
 
 // knownParameters refuses requests with parameters that the path does not have, which would be ignored.
 func knownParameters(next http.HandlerFunc) http.HandlerFunc {

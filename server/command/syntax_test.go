@@ -71,7 +71,7 @@ func TestSyntax(t *testing.T) {
 // Arities are the same as in Redis or, for Stint's commands, as documented.
 func TestArities(t *testing.T) {
 	for name, arity := range map[string]int{
-		"cl.throttle": -5, "tb.acquire": -4, "rl.info": 2, "rl.refund": 3,
+		"cl.throttle": -5, "tb.acquire": -4, "rl.info": 2, "rl.refund": 3, "rl.atmost": -4,
 		"del": -2, "unlink": -2, "exists": -2, "ttl": 2, "pttl": 2, "type": 2, "scan": -2, "keys": 2, "randomkey": 1, "dbsize": 1,
 		"flushdb": -1, "flushall": -1, "multi": 1, "exec": 1, "discard": 1, "ping": -1, "echo": 2, "hello": -1, "auth": -2, "select": 2,
 		"reset": 1, "readonly": 1, "readwrite": 1, "time": 1, "client": -2, "info": -1, "config": -2, "memory": -2, "role": 1, "wait": 3,

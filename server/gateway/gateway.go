@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/metrics"
@@ -60,6 +61,15 @@ func (g *Gateway) Config() *config.Config { return g.env.Settings.Load() }
 
 // Log is the server's log.
 func (g *Gateway) Log() *slog.Logger { return g.env.Log }
+
+// PolicyLimits are the limits that a policy holds a caller to, as this node knows them.
+func (g *Gateway) PolicyLimits(policy string, id []byte) (all []limits.Limit) {
+	p, _ := g.env.Keys.PolicyOf(policy, id)
+	for i := range p.Parts {
+		all = append(all, p.Parts[i].Limit)
+	}
+	return all
+}
 
 // InTurn does long work of a caller, such as reading a request or writing a response. The callers of all protocols
 // share the processors with the event loops by turns: see [conn.Env.BeginTurn]. The work must wait for nothing.

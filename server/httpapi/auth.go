@@ -32,6 +32,7 @@ func (s *Service) auth(r *request) {
 		return
 	}
 	d := readDecision(reply)
+	d.leases = s.leasesOfPolicy(&words)
 	s.setFields(r.w.Header(), name, &d)
 	h := r.w.Header()
 	h["Content-Length"] = zeroLength

@@ -28,6 +28,11 @@ func (s *Service) check(r *request) {
 	words, name := checkWords(f)
 	if reply, ok := s.doBy(r, f, &words); ok {
 		d := readDecision(reply)
+		if name == "" {
+			d.leases = leasesOf(f.of)
+		} else {
+			d.leases = s.leasesOfPolicy(&words)
+		}
 		s.sendDecision(&r.w, name, &d)
 	}
 }
@@ -106,33 +111,44 @@ func limitWords(words *command.Words, f *fields) {
 			return
 		}
 		one := fieldsOf(&list.items[i], at)
-		algorithm := one.text("algorithm")
-		names, known := limiter.SpecArguments(algorithm)
-		if !known {
-			one.note(fmt.Errorf("%salgorithm: must be one of %s, got %q", at, strings.Join(limiter.SpecWords(), " "), clip(algorithm)))
-		}
-		arguments := make([]string, len(names))
-		for j, name := range names {
-			arguments[j] = one.text(name)
-		}
-		limiter.AppendLimit(words, algorithm, arguments...)
-		for _, option := range limiter.SpecOptions() {
-			name := strings.ToLower(string(option.Word))
-			if !option.HasValue {
-				if one.truth(name) {
-					words.Option(option.Word)
-				}
-				continue
-			}
-			text, is := one.optional(name)
-			switch {
-			case !is:
-			case option.IsText:
-				words.Value(option.Word, text)
-			default:
-				words.Amount(option.Word, text)
-			}
-		}
+		algorithm, key, parameters := limitOf(&one)
+		limiter.AppendLimit(words, algorithm, key, parameters...)
+		limitOptions(words, &one)
 		f.note(one.end())
+	}
+}
+
+// limitOf reads the word of a limit's algorithm and the arguments that it has.
+func limitOf(f *fields) (algorithm, key string, parameters []string) {
+	algorithm, key = f.text("algorithm"), f.text("key")
+	names, known := limiter.SpecArguments(algorithm)
+	if !known {
+		f.note(fmt.Errorf("%salgorithm: must be one of %s, got %q", f.prefix, strings.Join(limiter.SpecWords(), " "), clip(algorithm)))
+		return algorithm, key, nil
+	}
+	for _, name := range names[1:] { // the first is the key
+		parameters = append(parameters, f.text(name))
+	}
+	return algorithm, key, parameters
+}
+
+// limitOptions appends the options of a limit.
+func limitOptions(words *command.Words, f *fields) {
+	for _, option := range limiter.SpecOptions() {
+		name := strings.ToLower(string(option.Word))
+		if !option.HasValue {
+			if f.truth(name) {
+				words.Option(option.Word)
+			}
+			continue
+		}
+		text, is := f.optional(name)
+		switch {
+		case !is:
+		case option.IsText:
+			words.Value(option.Word, text)
+		default:
+			words.Amount(option.Word, text)
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // The answers of RL.CHECK and RL.ALL, with their fields.
 func TestCheck(t *testing.T) {
 	h := serve(t)
-	h.run("RL.POLICY SET warned TB w:{} 2 1/m WARN 100% SW x:{} 5 1h", "RL.POLICY SET api TB u:{} 2 1/m", "RL.POLICY SET llm TB {tenant}:{model} 10 1/s")
+	h.run("RL.POLICY SET warned TB w:{} 2 1/m WARN 100% SW x:{} 5 1h", "RL.POLICY SET api TB u:{} 2 1/m", "RL.POLICY SET llm TB {tenant}:{model} 10 1/s", "RL.POLICY SET jobs TB r:{} 10 1/m CC j:{} 5 1m {}")
 	for _, step := range []struct {
 		body                     string
 		status                   int
@@ -27,7 +27,8 @@ func TestCheck(t *testing.T) {
 		{`{"policy":"llm","id":"x","tokens":4,"with":{"tenant":"acme","model":"large"}}`, 200, `"remaining":6`, `"llm";r=6`, `"llm";q=10`, ""},
 		{`{"policy":"llm","id":"x","tokens":4,"keep":"3","with":{"tenant":"acme","model":"large"}}`, 429, `"wait_ms":1000`, `"llm";r=6;t=1`, `"llm";q=10`, "1"},
 		{`{"limits":[{"algorithm":"TB","key":"a","capacity":5,"rate":"1/h","cost":2},{"algorithm":"cc","key":"b","limit":1,"ttl":"1m","holder":"me"}]}`, 200,
-			`"limits":[{"limit":5,"remaining":3,"reset_ms":7200000},{"limit":1,"remaining":0,"reset_ms":60000}]`, `"limits:1";r=0, "limits:0";r=3`, `"limits:1";q=1, "limits:0";q=5`, ""},
+			`"limits":[{"limit":5,"remaining":3,"reset_ms":7200000},{"limit":1,"remaining":0,"reset_ms":60000}]`, `"limits:1";r=0, "limits:0";r=3`, `"limits:1";q=1;qu="concurrent-requests", "limits:0";q=5`, ""},
+		{`{"policy":"jobs","id":"7"}`, 200, `"remaining":4`, `"jobs:1";r=4, "jobs:0";r=9`, `"jobs:1";q=5;qu="concurrent-requests", "jobs:0";q=10`, ""},
 		{`{"limits":[{"algorithm":"TB","key":"a","capacity":5,"rate":"1/h"}],"tokens":4}`, 429, `"binding":0,"wait_ms":3600000`, `"limits";r=3;t=3600`, `"limits";q=5`, "3600"},
 		{`{"limits":[{"algorithm":"TB","key":"c","capacity":9,"rate":"1/h"},{"algorithm":"TB","key":"d","capacity":6,"rate":"1/h","cost":4}]}`, 200,
 			`"remaining":8`, `"limits:1";r=2, "limits:0";r=8`, `"limits:1";q=6, "limits:0";q=9`, ""},
@@ -96,6 +97,15 @@ func TestSettle(t *testing.T) {
 		{"/v1/usage", `{"policy":"none","id":"7"}`, 404, "no such policy"},
 		{"/v1/check", `{"limits":[{"algorithm":"FW","key":"kept","limit":9,"window":"@year","history":3}],"tokens":4,"as":"call:5","for":60}`, 200, `"remaining":5`},
 		{"/v1/usage", `{"key":"kept"}`, 200, `"used":0,"reserved":4,"lent":0,"remaining":5,"start_ms":`},
+		{"/v1/atmost", `{"algorithm":"FW","key":"api","limit":100,"window":"1h","tokens":40}`, 200, `{"taken":60,"limit":100,"remaining":40,"reset_ms":`},
+		{"/v1/atmost", `{"algorithm":"FW","key":"api","limit":100,"window":"1h","tokens":50}`, 200, `{"taken":0,"limit":100,"remaining":40,"reset_ms":`},
+		{"/v1/atmost", `{"algorithm":"CC","key":"api","limit":100,"ttl":"1h","holder":"me","tokens":50}`, 400, "spec: RL.ATMOST does not apply to 'CC'"},
+		{"/v1/atmost", `{"algorithm":"XX","key":"api","tokens":50}`, 400, "algorithm: must be one of"},
+		{"/v1/atmost", `{"algorithm":"TB","key":"api","capacity":1,"rate":"1/s"}`, 400, "tokens: is missing"},
+		{"/v1/usage", `{"policy":"api","cursor":0}`, 200, `"callers":[{"id":"7","key":"u:7","limit":10,"used":8,"lent":0,"remaining":2}]}`},
+		{"/v1/usage", `{"policy":"api","cursor":0,"count":1}`, 200, `"cursor":"`},
+		{"/v1/usage", `{"policy":"none","cursor":"0"}`, 404, "no such policy"},
+		{"/v1/usage", `{"policy":"api","id":"7","cursor":"0"}`, 400, "cursor: give it without id"},
 		{"/v1/settle", `{"id":"call:1"}`, 400, "give either tokens or costs"},
 		{"/v1/settle", `{"id":"call:1","costs":[[1]]}`, 400, "costs: must be numbers"},
 	} {

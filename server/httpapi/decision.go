@@ -17,6 +17,8 @@ type decision struct {
 	Binding int64   `json:"binding"` // position of the limit that denied, -1 if none did
 	WaitMs  int64   `json:"wait_ms"` // of a denial until the request would be granted, -1 for never; of a grant until it may go ahead
 	Limits  []state `json:"limits"`
+
+	leases leases
 }
 
 // state is the state of one limit.

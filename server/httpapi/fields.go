@@ -39,7 +39,7 @@ func (d *decision) field(policy string, i int) ratefields.Limit {
 	l := &d.Limits[i]
 	return ratefields.Limit{
 		Name: d.nameOf(policy, i), Quota: l.Limit, Remaining: l.Remaining, Window: ratefields.Unknown, More: ratefields.Unknown, Reset: ratefields.Seconds(l.ResetMs),
-		Warns: l.Warn != nil && *l.Warn,
+		Warns: l.Warn != nil && *l.Warn, Leases: d.leases.has(i),
 	}
 }
 

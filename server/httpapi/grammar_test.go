@@ -44,7 +44,7 @@ func TestNoValueIsAWordOfTheGrammar(t *testing.T) {
 			}
 		}
 	}
-	for path, name := range map[string]string{"/v1/check": "Check", "/v1/extend": "Extend", "/v1/settle": "Settle", "/v1/cancel": "Cancel", "/v1/usage": "UsageOf"} {
+	for path, name := range map[string]string{"/v1/check": "Check", "/v1/atmost": "AtMost", "/v1/extend": "Extend", "/v1/settle": "Settle", "/v1/cancel": "Cancel", "/v1/usage": "UsageOf"} {
 		for field := range d.Components.Schemas[name].Properties {
 			if !covered[path+" "+field] {
 				t.Errorf("%s: no case has a word as %s", path, field)
@@ -81,11 +81,13 @@ func requestsToTry(d document) []attempt {
 		{path: check, body: `{"policy":"api","id":"x","peek":false,"with":{"tenant":"t"}}`, fields: []string{"peek"}},
 		{path: check, body: `{"limits":[{"algorithm":"TB","key":"k","capacity":2,"rate":"1/h"}],"tokens":1,"max_wait":"1s"}`, fields: []string{"limits", "tokens", "max_wait"}},
 		{path: "/v1/extend", body: `{"id":"a","n":1,"tokens":1,"up_to":true,"for":"1m"}`, fields: []string{"id", "n", "tokens", "up_to", "for"}},
+		{path: "/v1/atmost", body: `{"algorithm":"TB","key":"k","capacity":2,"rate":"1/h","tokens":1}`, fields: []string{"algorithm", "key", "capacity", "rate", "tokens"}},
 		{path: "/v1/settle", body: `{"id":"a","tokens":1}`, fields: []string{"id", "tokens"}},
 		{path: "/v1/settle", body: `{"id":"a","costs":[1]}`, fields: []string{"costs", "costs.0"}},
 		{path: "/v1/cancel", body: `{"id":"a"}`, fields: []string{"id"}},
 		{path: "/v1/usage", body: `{"key":"a"}`, fields: []string{"key"}},
 		{path: "/v1/usage", body: `{"policy":"api","id":"x","with":{"tenant":"t"}}`, fields: []string{"policy", "id", "with", "with.tenant"}},
+		{path: "/v1/usage", body: `{"policy":"api","cursor":0,"count":9}`, fields: []string{"policy", "cursor", "count"}},
 		{path: authPath, body: "policy=api&id=x&tokens=1&keep=0&deny=403&with.tenant=t", fields: []string{"policy", "id", "tokens", "keep", "deny", "with.tenant"}},
 		{path: authPath, body: "policy=api&id-header=X-Value&with-header.tenant=X-Value", header: "v", fields: []string{"id-header", "with-header.tenant", "X-Value"}},
 	}

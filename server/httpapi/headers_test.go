@@ -31,7 +31,7 @@ func TestFieldsOfTheHeader(t *testing.T) {
 	}
 	refused := strings.Fields(requestFields["refused"])
 	for _, name := range refused {
-		for _, path := range []string{"/v1/check", "/v1/extend", "/v1/settle", "/v1/cancel", "/v1/usage", "/", "/pipeline", "/multi-exec"} {
+		for _, path := range []string{"/v1/check", "/v1/atmost", "/v1/extend", "/v1/settle", "/v1/cancel", "/v1/usage", "/", "/pipeline", "/multi-exec"} {
 			if a := h.post(path, check, name+": 1"); a.status != 400 || !strings.Contains(strings.ToLower(a.body), strings.ToLower(name)+" is not supported") {
 				t.Errorf("%s %s: %d %s", path, name, a.status, a.body)
 			}

@@ -128,7 +128,7 @@ func TestDocumentNamesWhatThereIs(t *testing.T) {
 func TestDocumentOfRequests(t *testing.T) {
 	h := serve(t)
 	d := readDocument(t, h)
-	for path, name := range map[string]string{"/v1/check": "Check", "/v1/extend": "Extend", "/v1/settle": "Settle", "/v1/cancel": "Cancel", "/v1/usage": "UsageOf"} {
+	for path, name := range map[string]string{"/v1/check": "Check", "/v1/atmost": "AtMost", "/v1/extend": "Extend", "/v1/settle": "Settle", "/v1/cancel": "Cancel", "/v1/usage": "UsageOf"} {
 		if ref := d.Paths[path]["post"].RequestBody.Content["application/json"].Schema.Ref; ref != "#/components/schemas/"+name {
 			t.Errorf("%s takes %s", path, ref)
 		}
@@ -161,6 +161,7 @@ func TestDocumentOfAnswers(t *testing.T) {
 		{http.MethodPost, "/v1/extend", `{"id":"long","n":2,"tokens":6}`, ""},
 		{http.MethodPost, "/v1/extend", `{"id":"long","n":3,"tokens":6}`, ""},
 		{http.MethodPost, "/v1/extend", `{"id":"none","n":1,"tokens":3}`, ""},
+		{http.MethodPost, "/v1/atmost", `{"algorithm":"TB","key":"believed","capacity":100,"rate":"10/s","tokens":40}`, ""},
 		{http.MethodPost, "/v1/settle", `{"id":"call","tokens":1}`, ""},
 		{http.MethodPost, "/v1/settle", `{"id":"none","tokens":1}`, ""},
 		{http.MethodPost, "/v1/cancel", `{"id":"none"}`, ""},
@@ -168,6 +169,7 @@ func TestDocumentOfAnswers(t *testing.T) {
 		{http.MethodPost, "/v1/usage", `{"key":"kept"}`, ""},
 		{http.MethodPost, "/v1/usage", `{"key":"u:1"}`, ""},
 		{http.MethodPost, "/v1/usage", `{"policy":"api","id":"1"}`, ""},
+		{http.MethodPost, "/v1/usage", `{"policy":"api","cursor":0}`, ""},
 		{http.MethodPost, "/v1/usage", `{"key":"none"}`, ""},
 		{http.MethodGet, "/v1/auth?policy=api&id=2", "", ""},
 		{http.MethodGet, "/v1/auth?policy=api&id=2", "", ""},

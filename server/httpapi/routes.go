@@ -30,6 +30,7 @@ var routes = map[string]route{
 	"/multi-exec":   {method: http.MethodPost, answer: func(s *Service, r *request) { s.several(r, true) }, refuse: failUpstash},
 	"/v1/check":     {method: http.MethodPost, answer: (*Service).check, refuse: fail},
 	"/v1/extend":    {method: http.MethodPost, answer: (*Service).extend, refuse: fail},
+	"/v1/atmost":    {method: http.MethodPost, answer: (*Service).atMost, refuse: fail},
 	"/v1/settle":    {method: http.MethodPost, answer: (*Service).settle, refuse: fail},
 	"/v1/cancel":    {method: http.MethodPost, answer: (*Service).cancel, refuse: fail},
 	"/v1/usage":     {method: http.MethodPost, answer: (*Service).usage, refuse: fail},

@@ -6,32 +6,9 @@ import (
 
 	"github.com/tidwall/redcon"
 
-	"github.com/stintdb/stint/internal/bytetext"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/usage"
 )
-
-// usage is the reply of RL.USAGE by name. Fields that are null there are left out, and the key is there for a policy
-// only.
-type usage struct {
-	Key       *string        `json:"key,omitempty"`
-	KeyBase64 []byte         `json:"key_base64,omitempty"` // in place of key if it is not UTF-8
-	Limit     int64          `json:"limit"`
-	Used      int64          `json:"used"`
-	Reserved  *int64         `json:"reserved,omitempty"`
-	Lent      int64          `json:"lent"`
-	Remaining int64          `json:"remaining"`
-	StartMs   *int64         `json:"start_ms,omitempty"`
-	EndMs     *int64         `json:"end_ms,omitempty"`
-	History   []closedWindow `json:"history"`
-}
-
-// closedWindow is a window that is over.
-type closedWindow struct {
-	StartMs  int64 `json:"start_ms"`
-	EndMs    int64 `json:"end_ms"`
-	Used     int64 `json:"used"`
-	Reserved int64 `json:"reserved"`
-}
 
 // usage answers POST /v1/usage: RL.POLICY USAGE with a policy, RL.USAGE with a key.
 func (s *Service) usage(r *request) {
@@ -41,6 +18,10 @@ func (s *Service) usage(r *request) {
 	}
 	if f.of.has("policy") == f.of.has("key") {
 		f.note(errors.New("give either policy and id, or key"))
+	}
+	if f.of.has("policy") && (f.of.has("cursor") || f.of.has("count")) {
+		s.callers(r, f)
+		return
 	}
 	if f.of.has("policy") {
 		s.policyUsage(r, f)
@@ -53,7 +34,7 @@ func (s *Service) usage(r *request) {
 	case reply.Type != redcon.Array:
 		fail(&r.w, http.StatusNotFound, "the key does not exist: nothing of it was used, or it has expired")
 	default:
-		sendJSON(&r.w, http.StatusOK, typeJSON, readUsage(reply))
+		sendJSON(&r.w, http.StatusOK, typeJSON, usage.Read(reply))
 	}
 }
 
@@ -65,57 +46,28 @@ func (s *Service) policyUsage(r *request, f *fields) {
 	if !ok {
 		return
 	}
-	limits := []usage{}
+	limits := []usage.Usage{}
 	reply.ForEach(func(v redcon.RESP) bool {
-		limits = append(limits, readUsage(v))
+		limits = append(limits, usage.Read(v))
 		return true
 	})
-	sendJSON(&r.w, http.StatusOK, typeJSON, map[string][]usage{"limits": limits})
+	sendJSON(&r.w, http.StatusOK, typeJSON, map[string][]usage.Usage{"limits": limits})
 }
 
-// readUsage reads names and values by turns.
-func readUsage(reply redcon.RESP) usage {
-	u, name := usage{History: []closedWindow{}}, ""
-	reply.ForEach(func(v redcon.RESP) bool {
-		if name == "" {
-			name = v.String()
-			return true
-		}
-		n := v.Int()
-		switch name {
-		case "key":
-			u.Key, u.KeyBase64 = bytetext.JSON(v.Bytes())
-		case "limit":
-			u.Limit = n
-		case "used":
-			u.Used = n
-		case "reserved":
-			u.Reserved = unlessNull(v, n)
-		case "lent":
-			u.Lent = n
-		case "remaining":
-			u.Remaining = n
-		case "start_ms":
-			u.StartMs = unlessNull(v, n)
-		case "end_ms":
-			u.EndMs = unlessNull(v, n)
-		case "history":
-			v.ForEach(func(w redcon.RESP) bool {
-				var n [4]int64
-				readIntegers(w, n[:])
-				u.History = append(u.History, closedWindow{n[0], n[1], n[2], n[3]})
-				return true
-			})
-		}
-		name = ""
-		return true
-	})
-	return u
-}
-
-func unlessNull(v redcon.RESP, n int64) *int64 {
-	if v.Type != redcon.Integer {
-		return nil
+// callers answers with a step through the usage of all callers of a policy.
+func (s *Service) callers(r *request, f *fields) {
+	if f.of.has("id") {
+		f.note(errors.New("cursor: give it without id, for all callers"))
 	}
-	return &n
+	words := command.NewWords("RL.POLICY", "CALLERS", f.text("policy"))
+	words.Number("cursor", f.text("cursor"))
+	if count, is := f.optional("count"); is {
+		words.Option("COUNT")
+		words.Number("count", count)
+	}
+	reply, ok := s.doBy(r, f, &words)
+	if !ok {
+		return
+	}
+	sendJSON(&r.w, http.StatusOK, typeJSON, usage.ReadPage(reply))
 }

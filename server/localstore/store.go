@@ -96,3 +96,17 @@ type Counts interface {
 	LentKeys() int64
 	ScriptCount() int // that are kept for EVALSHA
 }
+
+// Replicas is the keyspace of a node of a cluster with groups, whose own Scan visits only the groups that it leads.
+type Replicas interface {
+	// ScanReplicas is ScanWhile with the keys of every group of which the node has a replica, which may be late.
+	ScanReplicas(cursor uint64, count int, now int64, visit func(keyspace.Entry) (more bool)) (next uint64)
+}
+
+// ScanReplicas visits the keys of all groups that are here: see [Replicas]. Without groups it is ScanWhile.
+func ScanReplicas(keys Keyspace, cursor uint64, count int, now int64, visit func(keyspace.Entry) (more bool)) (next uint64) {
+	if of, is := keys.(Replicas); is {
+		return of.ScanReplicas(cursor, count, now, visit)
+	}
+	return keys.ScanWhile(cursor, count, now, visit)
+}

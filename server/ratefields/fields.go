@@ -19,6 +19,7 @@ type Limit struct {
 	More      int64 // seconds until there is more quota, or Unknown; until then, as draft-11 requires, only Remaining can be used
 	Reset     int64 // seconds until the limit is full, or Unknown if a request can never be granted
 	Warns     bool  // its use has reached its threshold
+	Leases    bool  // it counts requests under way, not requests in a time
 }
 
 // Seconds rounds milliseconds up to seconds, so that a client that waits this long is not too early. Negative
@@ -89,6 +90,9 @@ func setLists(limits []Limit, set func(field, value string)) {
 			state = append(state, warned...)
 		}
 		policy = appendParameter(appendName(policy, l.Name), ";q=", l.Quota)
+		if l.Leases {
+			policy = append(policy, `;qu="concurrent-requests"`...)
+		}
 		policy = appendParameter(policy, ";w=", l.Window)
 	}
 	both := string(append(state, policy...))

@@ -39,7 +39,7 @@ func TestVectors(t *testing.T) {
 			t.Errorf("%s: %s is refused", c.Name, c.Styles)
 		}
 		l, got := c.Limit, map[string]string{}
-		styles.Write([]Limit{{Escape(l.Name), l.Quota, l.Remaining, Seconds(l.Window), Seconds(l.More), Seconds(l.Reset), l.Warns}}, time.UnixMilli(c.Now),
+		styles.Write([]Limit{{Escape(l.Name), l.Quota, l.Remaining, Seconds(l.Window), Seconds(l.More), Seconds(l.Reset), l.Warns, false}}, time.UnixMilli(c.Now),
 			func(field, value string) { got[field] = value })
 		if !maps.Equal(got, c.Fields) {
 			t.Errorf("%s: %v, want %v", c.Name, got, c.Fields)

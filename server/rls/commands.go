@@ -79,7 +79,7 @@ func oneLimit(rule *Rule, key string, hits uint64) command.Words {
 }
 
 func addLimit(words *command.Words, rule *Rule, key string, hits uint64) {
-	limiter.AppendLimit(words, rule.word, append([]string{key}, rule.params...)...)
+	limiter.AppendLimit(words, rule.word, key, rule.params...)
 	words.Option("COST")
 	words.Count(hits)
 }

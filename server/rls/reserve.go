@@ -58,7 +58,7 @@ func (r *Rules) Reserve(req *Request, ttl time.Duration, now time.Time) (*Reserv
 	}
 	s := &Reservation{Plan: p, ID: newID()}
 	p.writeTogether(func(words *command.Words, rule *Rule, key string, _ uint64) {
-		limiter.AppendLimit(words, rule.word, append([]string{key}, rule.params...)...)
+		limiter.AppendLimit(words, rule.word, key, rule.params...)
 	})
 	remember := fmt.Sprintf("%dms", (ttl + settleLate).Milliseconds())
 	p.finish(func(n int, words *command.Words) {

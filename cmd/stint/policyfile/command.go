@@ -19,6 +19,9 @@ import (
 	"github.com/stintdb/stint/server/policyset"
 )
 
+// filePath is where a server has its policies.
+const filePath = "/api/policies/file"
+
 // timeout bounds the time of one request. The effect of many changes takes some seconds.
 const timeout = 30 * time.Second
 
@@ -62,6 +65,8 @@ func (c *Command) Run(ctx context.Context) error {
 		return c.export(ctx, file)
 	case "diff":
 		return c.diff(ctx, file)
+	case "usage":
+		return c.usage(ctx, file)
 	}
 	if !c.dryRun {
 		return c.apply(ctx, file)
@@ -73,7 +78,7 @@ func (c *Command) Run(ctx context.Context) error {
 }
 
 // flagsOf are the flags that each part of the command takes, beside those that name a server.
-var flagsOf = map[string][]string{"export": {}, "schema": {}, "diff": {"prune", "json"}, "apply": {"prune", "json", "dry-run", "before"}}
+var flagsOf = map[string][]string{"export": {}, "schema": {}, "diff": {"prune", "json"}, "apply": {"prune", "json", "dry-run", "before"}, "usage": {"json"}}
 
 // arguments returns the file that the arguments name, "" for none, or what is wrong with the arguments.
 func (c *Command) arguments() (file string, err error) {
@@ -83,7 +88,9 @@ func (c *Command) arguments() (file string, err error) {
 	files := set.NArg() - 1
 	switch {
 	case !known:
-		return "", cli.Errorf("policy: needs export, diff, apply or schema, got '%s'; 'stint policy --help' explains", action)
+		return "", cli.Errorf("policy: needs export, diff, apply, usage or schema, got '%s'; 'stint policy --help' explains", action)
+	case action == "usage" && files != 1:
+		return "", cli.Errorf("policy usage: needs the name of one policy; 'stint policy --help' explains")
 	case files > 1, action == "schema" && files > 0, (action == "diff" || action == "apply") && files != 1:
 		return "", cli.Errorf("policy %s: got %s; 'stint policy --help' explains", action, inspect.Count(int64(files), "file"))
 	}
@@ -117,7 +124,7 @@ func (c *Command) export(ctx context.Context, file string) error {
 
 // fetch reads the server's policies.
 func (c *Command) fetch(ctx context.Context) error {
-	return c.request(ctx, http.MethodGet, nil, &c.present)
+	return c.request(ctx, http.MethodGet, filePath, nil, &c.present)
 }
 
 // write writes the server's policies to a file.
@@ -167,7 +174,7 @@ func (c *Command) compare(ctx context.Context, file string) (*policyset.Reply, *
 	}
 	request := &policyset.Request{Policies: want, Prune: c.prune}
 	answer := new(policyset.Reply)
-	return answer, request, c.request(ctx, http.MethodPost, request, answer)
+	return answer, request, c.request(ctx, http.MethodPost, filePath, request, answer)
 }
 
 // ReadFile reads a file of policies by a function that reads files.
@@ -208,7 +215,7 @@ func (c *Command) apply(ctx context.Context, file string) error {
 		return err
 	}
 	request.Apply, request.Version = true, answer.Version
-	if err := c.request(ctx, http.MethodPost, request, new(policyset.Reply)); err != nil {
+	if err := c.request(ctx, http.MethodPost, filePath, request, new(policyset.Reply)); err != nil {
 		return err
 	}
 	if !c.asJSON {
@@ -218,7 +225,7 @@ func (c *Command) apply(ctx context.Context, file string) error {
 }
 
 // request sends a request about the server's policies, and reads the answer.
-func (c *Command) request(ctx context.Context, method string, body, into any) error {
+func (c *Command) request(ctx context.Context, method, path string, body, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var text []byte
@@ -228,7 +235,7 @@ func (c *Command) request(ctx context.Context, method string, body, into any) er
 			return err
 		}
 	}
-	response, err := c.Client.Send(ctx, method, "/api/policies/file", c.Token, text)
+	response, err := c.Client.Send(ctx, method, path, c.Token, text)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,10 @@ export function save(name, type, text) {
   URL.revokeObjectURL(file);
 }
 
+// saveCSV has the browser keep rows as a file.
+export const saveCSV = (name, rows) => save(`stint-${name}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}.csv`, "text/csv", csv(rows));
+
 // offerCSV has a button save rows as a file. The first row is the heading.
 export function offerCSV(id, name, rows) {
-  $(id).addEventListener("click", () => save(`stint-${name}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}.csv`, "text/csv", csv(rows())));
+  $(id).addEventListener("click", () => saveCSV(name, rows()));
 }

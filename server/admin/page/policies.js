@@ -3,7 +3,7 @@ import { bins } from "./chart.js";
 import { ask } from "./server.js";
 import { look } from "./key.js";
 import { headline, showReplay } from "./replay.js";
-import { offerCSV } from "./csv.js";
+import { offerCSV, saveCSV } from "./csv.js";
 
 const every = 3000;
 let newest = [], shown = "", next = 0, recorded = [], nodes;
@@ -30,10 +30,25 @@ const of = (n) => (n.all === 1 ? "" : `${whose(n)}: `);
 function policy(p) {
   return make("article", { "data-policy": p.name },
     make("h3", {}, make("code", {}, p.name), p.shadow ? make("span", { class: "pill" }, "shadow") : "", p.strict ? make("span", { class: "pill" }, "strict") : "",
-      make("button", { type: "button", "data-edit": p.name, onclick: () => edit(p) }, "Edit", make("span", { class: "hidden" }, ` ${p.name}`))),
+      make("button", { type: "button", "data-edit": p.name, onclick: () => edit(p) }, "Edit", make("span", { class: "hidden" }, ` ${p.name}`)),
+      make("button", { type: "button", class: "link csv", "data-usage": p.name, onclick: () => saveUsage(p.name) }, "CSV", make("span", { class: "hidden" }, ` of the usage of all callers of ${p.name}`))),
     make("p", { class: "soft" }, `${of(p.here ? { ...nodes, without: ["the others, because the names are too long to be sent"] } : nodes)}${count(p.granted)} granted, ${count(p.denied)} denied, ${count(p.shadowDenied)} would have been denied` +
       (p.overrides ? `; ${p.overrides === 1 ? "1 caller has an override" : `${count(p.overrides)} callers have overrides`}` : "")),
     ...p.limits.map(limit));
+}
+
+// saveUsage has the browser keep the usage of all callers, which the server lists page by page.
+async function saveUsage(policy) {
+  const rows = [["id", "with", "key", "limit", "used", "reserved", "lent", "remaining", "start_ms", "end_ms"]];
+  try {
+    for (let cursor = "0", page; cursor !== "0" || !page; cursor = page.cursor) {
+      page = await ask(`/api/policy/usage?${new URLSearchParams({ policy, cursor })}`);
+      rows.push(...page.callers.map((c) => [c.id ?? c.id_base64, new URLSearchParams(c.with ?? {}), c.key ?? c.key_base64, c.limit, c.used, c.reserved, c.lent, c.remaining, c.start_ms, c.end_ms]));
+    }
+    saveCSV(`usage-${policy}`, rows);
+  } catch (error) {
+    $("policies-note").textContent = error.message;
+  }
 }
 
 function limit(l) {

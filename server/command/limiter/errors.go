@@ -18,6 +18,7 @@ var (
 	errForWithoutAs   = command.LimiterErrors.Add("ERR FOR: needs AS and an id", "")
 	errNotLent        = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
 		"Tokens can be set aside for a holder only from the limits that the error lists. In the others, a request takes a place in a queue, a lease or a share rather than plain tokens.")
+	errNotAtMost = command.LimiterErrors.Add("ERR spec: RL.ATMOST does not apply to '%s': expected one of %s", "")
 	// Clients of 0.2.0 match this text.
 	errNotHeld = command.LimiterErrors.Add("ERR the holder states more tokens than the %d that are set aside for it",
 		"The number is in `LEFT` of `RL.LEND`, or in `RL.RETURN`. Either the holder counts wrongly, or two holders share a name: give each holder its own name.")

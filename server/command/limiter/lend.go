@@ -3,7 +3,6 @@ package limiter
 import (
 	"bytes"
 	"math"
-	"strings"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
@@ -60,23 +59,10 @@ func setLendFor(_ *command.Request, op *engine.Op, value []byte) (err error) {
 
 func parseLend(r *command.Request) error {
 	op := engine.Op{Verb: engine.Lend, Key: r.Args[1]}
-	if err := r.Key(op.Key); err != nil {
-		return err
-	}
-	k := findSpec(r.Args[2])
-	if k == nil || !k.algorithm.CanBeLent() {
-		return errNotLent.With(command.Truncate(r.Args[2], 64), lentWords())
-	}
-	words := r.Args[3:]
-	if len(words) < len(k.params)+4 {
-		return command.ErrArity.With("rl.lend")
-	}
-	cached, err := readLimits(r, k, words[:len(k.params)], 0)
+	words, err := readLimitOfKey(r, &op, limits.Algorithm.CanBeLent, errNotLent, 4)
 	if err != nil {
 		return err
 	}
-	op.Limit = cached.Limit
-	words = words[len(k.params):]
 	if op.Tokens, err = command.ParseIntegerBetween("tokens", words[0], 0, limits.MaxTokens); err != nil {
 		return err
 	}
@@ -113,17 +99,6 @@ func readLoan(r *command.Request, op *engine.Op, who, number, previous []byte) e
 	}
 	op.Who, op.Loan = who, &engine.Loan{Number: uint64(n), Previous: uint64(p)}
 	return nil
-}
-
-// lentWords lists the limits whose tokens can be lent.
-func lentWords() string {
-	var words []string
-	for _, k := range limitSpecs {
-		if k.algorithm.CanBeLent() {
-			words = append(words, k.word)
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 func parseReturn(r *command.Request) error {

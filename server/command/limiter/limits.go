@@ -1,12 +1,14 @@
 package limiter
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
 )
 
 func specOf(algorithm limits.Algorithm) *limitSpec {
@@ -104,6 +106,39 @@ func readSpec(r *command.Request, op *engine.Op, k *limitSpec, words [][]byte, p
 		op.Who = r.Assured[start:len(r.Assured):len(r.Assured)]
 	}
 	return words[end:], err
+}
+
+// readLimitOfKey parses the limit of a command of the form "key, word, parameters, more arguments" into op, and returns
+// the words after the parameters, at least as many as more. It returns notTaken for a limit that takes does not accept.
+func readLimitOfKey(r *command.Request, op *engine.Op, takes func(limits.Algorithm) bool, notTaken *resp.WireError, more int) (words [][]byte, err error) {
+	if err := r.Key(op.Key); err != nil {
+		return nil, err
+	}
+	k := findSpec(r.Args[2])
+	if k == nil || !takes(k.algorithm) {
+		return nil, notTaken.With(command.Truncate(r.Args[2], 64), wordsOf(takes))
+	}
+	words = r.Args[3:]
+	if len(words) < len(k.params)+more {
+		return nil, command.ErrArity.With(string(bytes.ToLower(r.Args[0])))
+	}
+	cached, err := readLimits(r, k, words[:len(k.params)], 0)
+	if err != nil {
+		return nil, err
+	}
+	op.Limit = cached.Limit
+	return words[len(k.params):], nil
+}
+
+// wordsOf lists the words of the limits that takes accepts.
+func wordsOf(takes func(limits.Algorithm) bool) string {
+	var words []string
+	for _, k := range limitSpecs {
+		if takes(k.algorithm) {
+			words = append(words, k.word)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // readLimits parses a limit's parameters, including the assured rate of a class. It caches the limit, because most

@@ -42,6 +42,7 @@ var policyRows = []command.Row{{
 			Returns: "`OK`.", Example: "private 1 NONE",
 			Cost: command.PolicyChange, Flags: command.Write | command.Admin, Parse: parseOverride, Reply: replyPolicy},
 		policyOverridesRow,
+		policyCallersRow,
 	},
 }}
 

@@ -23,6 +23,18 @@ func whenCurrent(s command.Session, w *resp.Writer, answer func(w *resp.Writer))
 	})
 }
 
+// awaitPolicies holds the reply back, and calls answer as soon as this node knows all policies, or at once after READONLY.
+func awaitPolicies(s command.Session, answer func(done func(func(*resp.Writer)))) {
+	s.AwaitReply(func(done func(func(*resp.Writer))) {
+		m := s.Server().Membership()
+		if m == nil || s.Client().ReadOnly {
+			answer(done)
+			return
+		}
+		awaitBarrier(m, done, func() { answer(done) })
+	})
+}
+
 // awaitBarrier calls then when this node knows all policies, or gives done the error.
 func awaitBarrier(m command.Membership, done func(func(*resp.Writer)), then func()) {
 	m.Barrier(func(err error) {

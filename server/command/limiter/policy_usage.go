@@ -33,14 +33,7 @@ func runPolicyUsage(s command.Session, w *resp.Writer, args [][]byte) {
 		w.Error(err.Error())
 		return
 	}
-	s.AwaitReply(func(done func(func(*resp.Writer))) {
-		m := s.Server().Membership()
-		if m == nil || s.Client().ReadOnly {
-			askPolicyUsage(s, check, done)
-			return
-		}
-		awaitBarrier(m, done, func() { askPolicyUsage(s, check, done) })
-	})
+	awaitPolicies(s, func(done func(func(*resp.Writer))) { askPolicyUsage(s, check, done) })
 }
 
 // askPolicyUsage looks at the limits of a policy. The check finds mistakes in the name and the fields, and returns the

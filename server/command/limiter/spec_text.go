@@ -67,22 +67,34 @@ func wordText(word []byte) string {
 	return string(append(quoted, '"'))
 }
 
-// AppendLimit appends a limit as RL.ALL takes it: the word of its algorithm, which may come from outside, and the
-// arguments that [SpecArguments] names.
-func AppendLimit(w *command.Words, algorithm string, arguments ...string) {
+// AppendLimit appends a limit as RL.ALL takes it: the word of its algorithm, which may come from outside, its key, and
+// the other arguments that [SpecArguments] names.
+func AppendLimit(w *command.Words, algorithm, key string, parameters ...string) {
+	w.Add(algorithm)
+	w.Add(key)
+	appendParameters(w, algorithm, parameters)
+}
+
+// AppendLimitOfKey appends a limit as RL.ATMOST takes it: as [AppendLimit], but its key comes first.
+func AppendLimitOfKey(w *command.Words, algorithm, key string, parameters ...string) {
+	w.Add(key)
+	w.Add(algorithm)
+	appendParameters(w, algorithm, parameters)
+}
+
+func appendParameters(w *command.Words, algorithm string, parameters []string) {
 	names, known := SpecArguments(algorithm)
 	switch {
 	case !known:
 		w.Note(fmt.Errorf("algorithm: must be one of %s, got %q", specWords(), command.Truncate([]byte(algorithm), 64)))
-	case len(names) != len(arguments):
-		w.Note(fmt.Errorf("command: %s has %d arguments, got %d", algorithm, len(names), len(arguments)))
+	case len(names) != 1+len(parameters):
+		w.Note(fmt.Errorf("command: %s has %d arguments, got %d", algorithm, len(names), 1+len(parameters)))
 	}
-	w.Add(algorithm)
-	for i, a := range arguments {
-		if i < len(names) && command.IntegerArguments[names[i]] {
-			w.MustBeDigits(names[i], a)
+	for i, p := range parameters {
+		if 1+i < len(names) && command.IntegerArguments[names[1+i]] {
+			w.MustBeDigits(names[1+i], p)
 		}
-		w.Add(a)
+		w.Add(p)
 	}
 }
 

@@ -43,20 +43,28 @@ func replyUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 
 // writeUsage writes other fields and then the windows of a result.
 func writeUsage(w *resp.Writer, fields []command.Field, res *engine.Result) {
+	fields, closed := usageFields(fields, res)
+	command.WriteFields(w, append(fields, command.Field{Name: "history", Value: func(w *resp.Writer) { writeClosed(w, closed) }}))
+	res.Trim()
+}
+
+// usageFields appends what a result says of the open window, and returns the closed ones.
+func usageFields(fields []command.Field, res *engine.Result) (all []command.Field, closed []engine.Window) {
 	open, closed := res.Windows()
-	null := func(w *resp.Writer) { w.Null() }
 	at := len(fields)
 	fields = append(fields, []command.Field{{Name: "limit", Value: res.Limit}, {Name: "used", Value: open.Used - open.Reserved}, {Name: "reserved", Value: open.Reserved}, {Name: "lent", Value: res.Lent}, {Name: "remaining", Value: res.Remaining},
-		{Name: "start_ms", Value: unixMillis(open.Start)}, {Name: "end_ms", Value: unixMillis(open.End)}, {Name: "history", Value: func(w *resp.Writer) { writeClosed(w, closed) }}}...)
+		{Name: "start_ms", Value: unixMillis(open.Start)}, {Name: "end_ms", Value: unixMillis(open.End)}}...)
 	if res.Held.History == 0 {
 		fields[at+2].Value = null
 	}
 	if open.End == 0 {
 		fields[at+5].Value, fields[at+6].Value = null, null
 	}
-	command.WriteFields(w, fields)
-	res.Trim()
+	return fields, closed
 }
+
+// null is the value of a field without one.
+func null(w *resp.Writer) { w.Null() }
 
 func writeClosed(w *resp.Writer, closed []engine.Window) {
 	w.Array(len(closed))
