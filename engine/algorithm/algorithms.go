@@ -31,7 +31,7 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.SlidingLog: {
 		Decide: decideLog, Look: lookLog, Refund: refundLog, Mark: timeOfGrant, Unreserve: unreserveLog, Expired: logExpired, Rewind: rewindLog,
 		Need: needLog, Full: FullLog, Write: writeLog, Valid: validLog, Plain: plainLog,
-		Used: usedOfLog, WarnedAt: logWarnedAt},
+		Used: usedOfLog, WarnedAt: layout.LogWarnedAt},
 	limits.Concurrency: {
 		Decide: decideLease, Look: lookLeases, Expired: leasesExpired, Rewind: rewindLeases,
 		Need: needLeases, Full: FullLeases, Write: writeLeases, Valid: validLeases, Release: releaseLease,

@@ -100,6 +100,14 @@ func grantCounted(c *Call, used int64) (granted int64, ok bool) {
 	return asked, true
 }
 
+// leastAsked is the tokens with which the request would be granted.
+func (c *Call) leastAsked() int64 {
+	if c.Op.Options&engine.UpTo != 0 {
+		return 1
+	}
+	return c.Op.Tokens
+}
+
 // reportWindow fills in the tokens left in a window.
 func reportWindow(c *Call, w window, showDebt bool) {
 	res := c.Result

@@ -3,7 +3,6 @@ package algorithm
 import (
 	"math"
 
-	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/internal/uint128"
 )
 
@@ -37,10 +36,7 @@ func meterWait(c *Call, taken, asked, reach uint128.Int) int64 {
 
 // windowWait is the wait of a denial in a fixed window that counts tokens, where room may be counted in all.
 func windowWait(c *Call, w window, room int64) int64 {
-	asked, count, end := c.Op.Tokens, w.Count+undated(c), w.end
-	if c.Op.Options&engine.UpTo != 0 {
-		asked = 1
-	}
+	asked, count, end := c.leastAsked(), w.Count+undated(c), w.end
 	if count == 0 {
 		end = c.Now // no window is open
 	}

@@ -36,24 +36,3 @@ func unreserveSliding(c *Call, start int64) {
 	}
 	p.Store(c.Next[:])
 }
-
-// unreserveLog takes tokens off the entry of one time, and removes it if none are left.
-func unreserveLog(c *Call, time int64) {
-	g := SlidingLog(c.State)
-	i := g.first(c.Now, c.Prev.Rate.Period)
-	for ; i < g.len() && g.time(i) < time; i++ {
-	}
-	if i == g.len() || g.time(i) != time {
-		return
-	}
-	back := uint64(min(c.Op.Tokens, int64(g.total(i)-g.before(i))))
-	c.Result.Granted = int64(back)
-	to, n := i, g.len()
-	if g.total(i)-g.before(i) == back {
-		i++
-	}
-	for ; i < n; i, to = i+1, to+1 {
-		g.Set(to, g.time(i), g.total(i)-back)
-	}
-	g.setLen(to)
-}

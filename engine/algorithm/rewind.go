@@ -56,9 +56,9 @@ func rewindSliding(state []byte, l *limits.Limit, by int64) {
 }
 
 func rewindLog(state []byte, _ *limits.Limit, by int64) {
-	g := SlidingLog(state)
-	for i := range g.len() {
-		turnBack(g.entry(i), by, 0)
+	g := layout.SlidingLog(state)
+	for i := range g.Len() {
+		turnBack(g.Entry(i), by, 0)
 	}
 }
 

@@ -30,11 +30,7 @@ func decideSliding(c *Call) (changed bool) {
 	granted, ok := grantCounted(c, used)
 	if !ok {
 		if c.Result.Status == engine.OK && c.Result.Wait != engine.NeverWait {
-			n := c.Op.Tokens
-			if c.Op.Options&engine.UpTo != 0 {
-				n = 1
-			}
-			c.Result.Wait = p.Wait(c.Now, width, c.grantable(), n)
+			c.Result.Wait = p.Wait(c.Now, width, c.grantable(), c.leastAsked())
 		}
 		reportSliding(c, p, used, false)
 		return false

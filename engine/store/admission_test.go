@@ -7,7 +7,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
-	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
@@ -308,9 +307,9 @@ func TestPressure(t *testing.T) {
 // bigLog keeps a shared sliding log of one prefix that takes a quarter of what all may, all of it granted at a time.
 func bigLog(at int64, prefix string) engine.Op {
 	const room = admission.MaxOverflowBytes / 4 / engine.LogEntry
-	state := make([]byte, algorithm.LogHead+room*engine.LogEntry)
+	state := make([]byte, layout.LogHead+room*engine.LogEntry)
 	layout.SetVariableSize(state, len(state))
-	g := algorithm.SlidingLog(state)
+	g := layout.SlidingLog(state)
 	g.SetU32(4, room)
 	g.SetU32(12, 1)
 	g.Set(0, at, 5)
