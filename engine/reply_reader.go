@@ -79,15 +79,16 @@ func (r *PartReader) Limit() limits.Limit {
 	if l.Algorithm.HasLeast() {
 		l.Least = int64(r.Uvarint())
 	}
+	if l.Algorithm == limits.SlidingSegments {
+		l.Segments = r.Byte()
+	}
 	if span&limits.HasAnchor != 0 {
 		if l.Anchor = r.Anchor(); l.Anchor == (calendar.Anchor{}) {
 			r.Fail() // it is written without
 		}
 	}
 	if span&limits.HasHistory != 0 {
-		if l.History = r.Byte(); l.History == 0 {
-			r.Fail() // so is this
-		}
+		r.History(&l) // so is this
 	}
 	if span&limits.HasWarn != 0 {
 		if l.Warn = r.Byte(); l.Warn == 0 {
@@ -95,6 +96,19 @@ func (r *PartReader) Limit() limits.Limit {
 		}
 	}
 	return l
+}
+
+// History reads what [limits.Limit.AppendHistory] wrote, of a limit with a History.
+func (r *PartReader) History(l *limits.Limit) {
+	history := r.Byte()
+	if l.History = history &^ limits.HasRollover; history != l.History {
+		if l.Rollover = r.Byte(); l.Rollover == 0 {
+			r.Fail()
+		}
+	}
+	if l.History == 0 {
+		r.Fail()
+	}
 }
 
 // Anchor reads an anchor, as [calendar.Anchor.Append] writes it.

@@ -147,12 +147,12 @@ func (res *Result) ShowsHeld() bool {
 
 // StillTaken is the number of a granted request's tokens that time has not brought back after some nanoseconds. A rate
 // brings back the oldest first; a window that is over brings back all. It is never too much, so giving the tokens back
-// then leaves no more than if the request had never been made. Only in a sliding log, whose newest entries are given
+// then leaves no more than if the request had never been made. Only in a sliding window that is exact, whose newest tokens are given
 // back, may a part of them count for a shorter time.
 func (res *Result) StillTaken(limit limits.Limit, elapsed int64) int64 {
 	left := res.Reset - elapsed
 	switch limit.Algorithm {
-	case limits.FixedWindow, limits.SlidingLog:
+	case limits.FixedWindow, limits.SlidingLog, limits.SlidingSegments:
 	case limits.SlidingWindow:
 		left -= limit.Rate.Period // Reset is the end of the next window
 	case limits.Concurrency:

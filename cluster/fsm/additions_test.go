@@ -143,6 +143,10 @@ func TestAdditionsAreListed(t *testing.T) {
 	kept := limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Rate: limits.Rate{Period: 1e9}, History: 1}
 	mustBeListed("closed windows", engine.Op{Limit: kept})
 	mustBeListed("closed windows in a policy", engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: kept}}})
+	kept.Span, kept.Rollover = limits.Aligned, 50
+	if a := known.NewestIn([]engine.Op{{Limit: kept}}); a.Version != 3 {
+		t.Errorf("ROLLOVER is %+v", a)
+	}
 	warns := limits.Limit{Algorithm: limits.SlidingWindow, Capacity: 1, Rate: limits.Rate{Period: 1e9}, Warn: 1}
 	mustBeListed("WARN", engine.Op{Limit: warns})
 	mustBeListed("WARN in a policy", engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: warns}}})

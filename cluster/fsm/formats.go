@@ -74,6 +74,7 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "WATCH", IsUsed: usesVerb(engine.Fingerprint, engine.Expect)},
 	{Version: 3, Name: "a window that begins at a minute, or at a time of a day of the week or month",
 		IsUsed: inAnyLimit(beginsAtTime)},
+	{Version: 3, Name: "ROLLOVER", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Limit.Rollover > 0 })},
 	{Version: 3, Name: "scripts of dialect 2",
 		IsUsed: func(op *engine.Op) bool { return op.Verb == engine.Script && op.Tokens > 1 }},
 	{Version: 3, Name: "replicas of a group on some nodes", kind: KindPlacement},

@@ -32,6 +32,10 @@ var Table = [limits.AlgorithmCount]Row{
 		Decide: decideLog, Look: lookLog, Refund: refundLog, Mark: timeOfGrant, Unreserve: unreserveLog, Expired: logExpired, Rewind: rewindLog,
 		Need: needLog, Full: FullLog, Write: writeLog, Valid: validLog, Plain: plainLog,
 		Used: usedOfLog, WarnedAt: layout.LogWarnedAt},
+	limits.SlidingSegments: {
+		Decide: decideSegments, Look: lookSegments, Refund: refundSegments, Mark: markSegments, Unreserve: unreserveSegments, Expired: segmentsExpired, Rewind: rewindSegments,
+		Need: needSegments, Full: fullSegments, Write: writeSegments, Valid: layout.ValidSegments, Plain: plainSegments,
+		Used: usedOfSegments, WarnedAt: layout.SegmentsWarnedAt},
 	limits.Concurrency: {
 		Decide: decideLease, Look: lookLeases, Expired: leasesExpired, Rewind: rewindLeases,
 		Need: needLeases, Full: FullLeases, Write: writeLeases, Valid: validLeases, Release: releaseLease,

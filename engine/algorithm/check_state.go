@@ -37,7 +37,8 @@ func CheckState(l *limits.Limit, text []byte, room *[MaxState]byte) ([]byte, err
 	state := make([]byte, size)
 	copy(state, text)
 	// Limits within a state are checked by the table, so its rows cannot refer to these checks.
-	if !alg.Valid(state) || l.Algorithm == limits.Reservation && !reservation.State(state).LimitsAreValid() || l.Algorithm == limits.Class && !ClassState(state).AssuredIsValid() {
+	if !alg.Valid(state) || l.Algorithm == limits.Reservation && !reservation.State(state).LimitsAreValid() || l.Algorithm == limits.Class && !ClassState(state).AssuredIsValid() ||
+		l.Algorithm == limits.SlidingSegments && len(state) < layout.SegmentsBytes(l.Segments) {
 		return nil, ErrState
 	}
 	return state, nil

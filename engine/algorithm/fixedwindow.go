@@ -62,9 +62,13 @@ func (w window) isCutShort(c *Call) bool {
 
 func decideWindow(c *Call) (changed bool) {
 	w := windowUnder(c, &c.Limit)
-	granted, ok := grantCounted(c, w.Count)
+	granted, ok := grantCounted(c, w.Count-rolledOver(c, &c.Limit, w.start))
 	if !ok {
-		if c.Result.Status == engine.OK && c.Result.Wait != engine.NeverWait {
+		switch {
+		case c.Result.Status != engine.OK:
+		case c.Limit.Rollover > 0 && c.Lent == 0:
+			c.Result.Wait = rolloverWait(c, w)
+		case c.Result.Wait != engine.NeverWait:
 			c.Result.Wait = windowWait(c, w, c.grantable()+c.Lent)
 		}
 		reportWindow(c, w, false)
@@ -111,7 +115,7 @@ func (c *Call) leastAsked() int64 {
 // reportWindow fills in the tokens left in a window.
 func reportWindow(c *Call, w window, showDebt bool) {
 	res := c.Result
-	reportCount(c, w.Count, c.Limit.Capacity, showDebt)
+	reportCount(c, w.Count, c.Limit.Capacity+rolledOver(c, &c.Limit, w.start), showDebt)
 	res.Reset = 0
 	if w.Count > 0 {
 		res.Reset = w.end - c.Now
@@ -170,4 +174,60 @@ func WindowAt(now int64, l *limits.Limit) (start, end int64) {
 	}
 	unit, _ := l.Span.Unit()
 	return l.Anchor.Window(unit, now)
+}
+
+// rolledOver is the tokens that the window of a start has beside its limit.
+func rolledOver(c *Call, l *limits.Limit, start int64) int64 {
+	if l.Rollover == 0 || !c.Wrapped {
+		return 0
+	}
+	return leftTo(c, l, start)
+}
+
+// leftTo is the tokens that roll over to the window of a start: what the window before has left, or the most that may
+// roll over if that window had no usage. Nothing rolls over to a limiter without closed windows, because its caller is
+// new, and nothing while tokens are lent.
+//
+// A record that has expired may have been dropped, so it must roll over nothing either. It does: a record is kept for
+// the longest time that Remembered windows take, and leftByUnused gives nothing to a window that may end later.
+func leftTo(c *Call, l *limits.Limit, start int64) int64 {
+	if l.Rollover == 0 || len(c.Loans.All) > 0 || c.History.Len() == 0 {
+		return 0
+	}
+	lastEnd := c.History.LastEnd()
+	if lastEnd < start {
+		if before, _ := WindowAt(start-1, l); lastEnd <= before {
+			return leftByUnused(l, lastEnd, start)
+		}
+	}
+	return min(max(0, c.History.Left), l.MostRolledOver())
+}
+
+// leftByUnused is the tokens that roll over to the window of a start if the windows after the end of the last one with
+// usage have none.
+func leftByUnused(l *limits.Limit, lastEnd, start int64) int64 {
+	if start-lastEnd > l.Remembered()-l.Longest() {
+		return 0
+	}
+	return l.MostRolledOver()
+}
+
+// rolloverWait is the wait of a denial in a window, until the same request fits the next window, or the one after it,
+// to which all of that rolls over.
+func rolloverWait(c *Call, w window) int64 {
+	l := &c.Limit
+	most := c.grantable() - c.leastAsked() // of which the tokens that roll over make up the rest
+	_, second := WindowAt(w.end, l)
+	first, then := rolledOver(c, l, w.end), rolledOver(c, l, second)
+	if w.Count > 0 {
+		first = min(max(0, l.Capacity+rolledOver(c, l, w.start)-w.Count), l.MostRolledOver())
+		then = leftByUnused(l, w.end, second)
+	}
+	switch {
+	case most+first >= 0:
+		return w.end - c.Now
+	case most+then >= 0:
+		return second - c.Now
+	}
+	return engine.NeverWait
 }

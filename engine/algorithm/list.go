@@ -52,7 +52,9 @@ func listWindows(c *Call) {
 	res.Reply = res.Reply[:0]
 	res.AddWindow(open)
 	for i := range kept {
-		res.AddWindow(engine.Window(c.History.At(i)))
+		if w := c.History.At(i); w.Used > 0 { // else it is there for what it has left
+			res.AddWindow(engine.Window(w))
+		}
 	}
 	res.Work += kept
 }

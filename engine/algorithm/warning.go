@@ -31,7 +31,8 @@ func (c *Call) Warns(state []byte, again bool) bool {
 	if again {
 		*mark &^= layout.WarnedBit
 	}
-	if *mark&layout.WarnedBit != 0 || row.Used(state, &c.Limit, c.Now) < c.Limit.WarnAt() {
+	l := presentLimit(c, state)
+	if *mark&layout.WarnedBit != 0 || row.Used(state, &l, c.Now) < l.WarnAt() {
 		return false
 	}
 	*mark |= layout.WarnedBit
@@ -41,11 +42,20 @@ func (c *Call) Warns(state []byte, again bool) bool {
 // Warning describes the warning that the limiter gives, whose new state this is.
 func (c *Call) Warning(state []byte) engine.Warning {
 	row := &Table[c.Limit.Algorithm]
-	w := engine.Warning{Key: c.Op.Key, Limit: c.Limit, Used: row.Used(state, &c.Limit, c.Now), At: c.Now}
+	w := engine.Warning{Key: c.Op.Key, Limit: presentLimit(c, state), Used: row.Used(state, &c.Limit, c.Now), At: c.Now}
 	if row.Window != nil {
 		w.Start, w.End = row.Window(state, &c.Limit)
 	}
 	return w
+}
+
+// presentLimit is the limit of the call, of a window with what was rolled over to it.
+func presentLimit(c *Call, state []byte) limits.Limit {
+	l := c.Limit
+	if l.Rollover > 0 {
+		l.Capacity += rolledOver(c, &l, LoadWindow(state).start)
+	}
+	return l
 }
 
 // isRearmed reports whether a limiter without windows is used to less than half of its threshold.

@@ -42,7 +42,7 @@ func (c *Call) closeWindow(l *limits.Limit, at int64) {
 		c.History.Clear()
 	} else {
 		w := LoadWindow(c.Inner[:])
-		c.History.Close(w.start, w.end, w.Count, l.History)
+		c.History.Close(w.start, w.end, w.Count, l.Capacity+leftTo(c, l, w.start)-w.Count, l.History)
 	}
 	clear(c.Inner[:])
 }
@@ -78,6 +78,7 @@ func (c *Call) WrappedState(inner []byte) (limits.Limit, []byte) {
 	if limit.History > 0 {
 		c.noteUsage(inner)
 	}
+	c.History.Rolls = limit.Rollover > 0
 	switch isLent := len(c.Loans.All) > 0 || c.Around.IsLent(); {
 	case limit.History > 0 && !isLent:
 		limit.Algorithm = limits.HistoryFixedWindow
@@ -97,7 +98,7 @@ func (c *Call) DropsHistory() bool {
 
 // WrappedBytes is the size of a WrappedState, if the loans stay.
 func (c *Call) WrappedBytes() int {
-	size := layout.WrappingHead + layout.HistoryBytes(c.Limit.History)
+	size := layout.WrappingHead + layout.HistoryBytes(c.Limit.History, c.Limit.Rollover > 0)
 	if c.Lent > 0 {
 		size = len(c.Loans.AppendTo(nil, nil, &c.History, c.Limit.History))
 	}
@@ -107,7 +108,7 @@ func (c *Call) WrappedBytes() int {
 // noteUsage brings the History up to the next state of a window.
 func (c *Call) noteUsage(inner []byte) {
 	if w := LoadWindow(c.State); !c.IsNew && w.Count > 0 && w.isCutShort(c) {
-		c.History.Close(w.start, w.start+c.Limit.Rate.Period, w.Count, c.Limit.History)
+		c.History.Close(w.start, w.start+c.Limit.Rate.Period, w.Count, 0, c.Limit.History)
 	}
 	c.History.Reserved = min(c.History.Reserved+c.Reserved, LoadWindow(inner).Count)
 	c.Reserved = 0

@@ -233,7 +233,7 @@ func (t *table) Growth(c *algorithm.Call) (entries, bytes int) {
 	switch {
 	case c.IsNew || c.DropsHistory():
 		return 1, RecordBytes(size, len(c.Op.Key))
-	case size > len(c.State) && (c.Limit.History == 0 || c.Prev.History != c.Limit.History): // else its windows need no more room, and its loans stay
+	case size > len(c.State) && (c.Limit.History == 0 || c.Prev.History != c.Limit.History || c.Prev.Rollover != c.Limit.Rollover): // else its windows need no more room, and its loans stay
 		return 0, RecordBytes(size, len(c.Op.Key))
 	}
 	return 0, 0

@@ -10,13 +10,16 @@ import (
 // bytes:
 //
 //	offset  size  field
-//	0       1     1 and the number of closed windows; 0 if there is no history at all
+//	0       1     1 and the number of closed windows, and hasLeft; 0 if there is no history at all
 //	1       8     tokens of the open window that are reserved
-//	9       ...   closed windows
+//	9       8     with hasLeft alone: Left
+//	        ...   closed windows
 //
 // All integers are little-endian.
 type History struct {
 	Reserved int64
+	Rolls    bool  // Left is kept
+	Left     int64 // tokens that the newest closed window has left, of which a part may roll over; negative if it ended in debt
 	closed   []byte
 }
 
@@ -32,27 +35,39 @@ type ClosedWindow struct{ Start, End, Used, Reserved int64 }
 const (
 	historyHead       = 9
 	closedWindowBytes = 32
+	leftBytes         = 8
+	hasLeft           = 0x80
 )
 
-// HistoryBytes is the room for a history of n closed windows.
-func HistoryBytes(n uint8) int { return historyHead + int(n)*closedWindowBytes }
+// HistoryBytes is the room for a history of n closed windows, which may roll over.
+func HistoryBytes(n uint8, rolls bool) int {
+	size := historyHead + int(n)*closedWindowBytes
+	if rolls {
+		size += leftBytes
+	}
+	return size
+}
 
 // ReadHistory reads a history at the front of b, which it refers to.
 func ReadHistory(b []byte) (h History, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] == 0 {
 		return h, b, true
 	}
-	size := HistoryBytes(b[0] - 1)
-	if size > len(b) {
+	h.Rolls = b[0]&hasLeft != 0
+	size := HistoryBytes(b[0]&^hasLeft-1, h.Rolls)
+	if b[0] == hasLeft || size > len(b) {
 		return h, nil, false
 	}
 	h.Reserved, h.closed = int64(binary.LittleEndian.Uint64(b[1:])), b[historyHead:size:size]
-	if h.Reserved < 0 || h.Reserved > mostCounted {
+	if h.Rolls {
+		h.Left, h.closed = int64(binary.LittleEndian.Uint64(h.closed)), h.closed[leftBytes:]
+	}
+	if h.Reserved < 0 || h.Reserved > mostCounted || h.Left < -mostCounted || h.Left > mostCounted {
 		return h, nil, false
 	}
 	for i := range h.Len() {
 		w := h.At(i)
-		if w.Start >= w.End || w.Used < 1 || w.Used > mostCounted || w.Reserved < 0 || w.Reserved > w.Used {
+		if w.Start >= w.End || w.Used < 0 || w.Used == 0 && !h.Rolls || w.Used > mostCounted || w.Reserved < 0 || w.Reserved > w.Used {
 			return h, nil, false
 		}
 	}
@@ -65,9 +80,16 @@ const mostCounted = 3 * limits.MaxTokens
 // Append appends the history to b, with room for n closed windows, of which it has no more.
 func (h *History) Append(b []byte, n uint8) []byte {
 	kept := min(h.Len(), int(n))
-	b = binary.LittleEndian.AppendUint64(append(b, byte(1+kept)), uint64(h.Reserved))
+	first := byte(1 + kept)
+	if h.Rolls {
+		first |= hasLeft
+	}
+	b = binary.LittleEndian.AppendUint64(append(b, first), uint64(h.Reserved))
+	if h.Rolls {
+		b = binary.LittleEndian.AppendUint64(b, uint64(h.Left))
+	}
 	b = append(b, h.closed[:kept*closedWindowBytes]...)
-	return append(b, make([]byte, HistoryBytes(n)-HistoryBytes(uint8(kept)))...)
+	return append(b, make([]byte, (int(n)-kept)*closedWindowBytes)...)
 }
 
 // Len is the number of closed windows.
@@ -93,10 +115,14 @@ func (h *History) Own(room []byte) []byte {
 	return h.closed
 }
 
-// Close puts the open window, which used some tokens, before the closed ones, and keeps n of them. The history is its
-// own: see [History.Own].
-func (h *History) Close(start, end, used int64, n uint8) {
+// Close puts the open window, which used some tokens and has left others, before the closed ones, and keeps n of them.
+// The history is its own: see [History.Own].
+func (h *History) Close(start, end, used, left int64, n uint8) {
 	if used > 0 {
+		h.Left = left
+		if h.Len() > 0 && h.At(0).Used == 0 {
+			h.remove(0)
+		}
 		h.closed = append(h.closed, make([]byte, closedWindowBytes)...)
 		copy(h.closed[closedWindowBytes:], h.closed)
 		h.set(0, ClosedWindow{start, end, used, min(h.Reserved, used)})
@@ -105,25 +131,35 @@ func (h *History) Close(start, end, used int64, n uint8) {
 	h.Reserved = 0
 }
 
-// Settle gives tokens back to the closed window of a start, of which some were reserved until now.
+// Settle gives tokens back to the closed window of a start, of which some were reserved until now. A window that used
+// nothing is forgotten, unless what it left may roll over.
 func (h *History) Settle(start, back, reserved int64) {
 	for i := range h.Len() {
 		w := h.At(i)
 		if w.Start != start {
 			continue
 		}
-		w.Used -= min(back, w.Used)
+		back = min(back, w.Used)
+		w.Used -= back
 		w.Reserved = min(max(0, w.Reserved-reserved), w.Used)
-		if h.set(i, w); w.Used == 0 {
-			at := i * closedWindowBytes
-			h.closed = append(h.closed[:at], h.closed[at+closedWindowBytes:]...)
+		h.set(i, w)
+		if i == 0 {
+			h.Left += back
+		}
+		if w.Used == 0 && !(i == 0 && h.Rolls) {
+			h.remove(i)
 		}
 		return
 	}
 }
 
+func (h *History) remove(i int) {
+	at := i * closedWindowBytes
+	h.closed = append(h.closed[:at], h.closed[at+closedWindowBytes:]...)
+}
+
 // Clear forgets all.
-func (h *History) Clear() { h.Reserved, h.closed = 0, h.closed[:0] }
+func (h *History) Clear() { h.Reserved, h.Rolls, h.Left, h.closed = 0, false, 0, h.closed[:0] }
 
 // Rewind makes all times earlier.
 func (h *History) Rewind(by int64) {

@@ -102,10 +102,10 @@ func TestHistory(t *testing.T) {
 		want string
 	}{
 		{"nothing", func() {}, ""},
-		{"an unused window", func() { h.Close(0, 10, 0, 2) }, ""},
-		{"one", func() { h.Reserved = 3; h.Close(10, 20, 5, 2) }, "[10 20: 5, 3 reserved]"},
-		{"two", func() { h.Reserved = 9; h.Close(20, 30, 4, 2) }, "[20 30: 4, 4 reserved][10 20: 5, 3 reserved]"},
-		{"more than are kept", func() { h.Close(30, 40, 1, 2) }, "[30 40: 1, 0 reserved][20 30: 4, 4 reserved]"},
+		{"an unused window", func() { h.Close(0, 10, 0, 0, 2) }, ""},
+		{"one", func() { h.Reserved = 3; h.Close(10, 20, 5, 0, 2) }, "[10 20: 5, 3 reserved]"},
+		{"two", func() { h.Reserved = 9; h.Close(20, 30, 4, 0, 2) }, "[20 30: 4, 4 reserved][10 20: 5, 3 reserved]"},
+		{"more than are kept", func() { h.Close(30, 40, 1, 0, 2) }, "[30 40: 1, 0 reserved][20 30: 4, 4 reserved]"},
 		{"settled", func() { h.Settle(20, 1, 4) }, "[30 40: 1, 0 reserved][20 30: 3, 0 reserved]"},
 		{"settled for a window that is gone", func() { h.Settle(10, 5, 3) }, "[30 40: 1, 0 reserved][20 30: 3, 0 reserved]"},
 		{"given back whole", func() { h.Settle(30, 9, 0) }, "[20 30: 3, 0 reserved]"},
@@ -116,9 +116,22 @@ func TestHistory(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.what, show(), c.want)
 		}
 		read, rest, ok := ReadHistory(append(h.Append(nil, 2), 7))
-		if !ok || read.Len() != h.Len() || len(rest) != 1+HistoryBytes(2)-HistoryBytes(uint8(h.Len())) {
+		if !ok || read.Len() != h.Len() || len(rest) != 1+HistoryBytes(2, false)-HistoryBytes(uint8(h.Len()), false) {
 			t.Errorf("%s: read as %d windows, %d bytes left, %v", c.what, read.Len(), len(rest), ok)
 		}
+	}
+	h = History{Rolls: true}
+	h.Close(10, 20, 5, 2, 2)
+	h.Settle(10, 5, 0) // what the newest window has left may roll over
+	if read, _, ok := ReadHistory(h.Append(nil, 2)); !ok || !read.Rolls || read.Left != 7 || read.Len() != 1 {
+		t.Errorf("a history that rolls over is read as %+v, %v", read, ok)
+	}
+	h.Close(30, 40, 1, -9, 2)
+	if read, _, ok := ReadHistory(h.Append(nil, 2)); !ok || read.Left != -9 || read.Len() != 1 || read.At(0).Start != 30 {
+		t.Errorf("a history that rolls over is read as %+v, %v", read, ok)
+	}
+	if _, _, ok := ReadHistory([]byte{hasLeft, 0, 0, 0, 0, 0, 0, 0, 0, 0}); ok {
+		t.Error("a history that rolls over and is none is read")
 	}
 	if _, _, ok := ReadHistory([]byte{3, 0}); ok {
 		t.Error("half a history is read")

@@ -50,6 +50,8 @@ const (
 	HistoryFixedWindow // a fixed window whose limit has a [Limit.History]
 
 	StreamValue // as StringValue
+
+	SlidingSegments // SW.ACQUIRE with SEGMENTS
 )
 
 // Param is one parameter of a limit as [Limit.Params] reports it.
@@ -111,6 +113,8 @@ var propertiesOf = [...]properties{
 	HistoryFixedWindow: {name: "fixed-window", format: 2, base: FixedWindow, params: fixedWindowParams},
 
 	StreamValue: {name: "stream", format: 3, value: true, params: noParams},
+
+	SlidingSegments: {name: "sliding-segments", format: 3, decides: true, keeps: true, warns: true, params: segmentsParams},
 }
 
 // AlgorithmCount is the number of algorithms and kinds of keys, [NoAlgorithm] among them.
@@ -185,6 +189,10 @@ func windowParams(l *Limit) []Param {
 	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"window", FormatWindow(l.Span, l.Rate.Period)}}
 }
 
+func segmentsParams(l *Limit) []Param {
+	return append(windowParams(l), Param{"segments", strconv.Itoa(int(l.Segments))})
+}
+
 func fixedWindowParams(l *Limit) []Param {
 	params := windowParams(l)
 	if l.Anchor.Zone != 0 {
@@ -195,6 +203,9 @@ func fixedWindowParams(l *Limit) []Param {
 	}
 	if l.History != 0 {
 		params = append(params, Param{"history", strconv.Itoa(int(l.History))})
+	}
+	if l.Rollover != 0 {
+		params = append(params, Param{"rollover", strconv.Itoa(int(l.Rollover)) + "%"})
 	}
 	return params
 }

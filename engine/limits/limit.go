@@ -28,6 +28,8 @@ type Limit struct {
 	Algorithm Algorithm
 	Span      Span            // FixedWindow: the position of its windows
 	History   uint8           // FixedWindow: the closed windows that are kept, 0 to MaxHistory
+	Segments  uint8           // SlidingSegments: the parts of the window, 2 to MaxSegments; 0 of others
+	Rollover  uint8           // FixedWindow with a History, not FromFirst: percent of the capacity, 1 to MaxRollover, that a window at most adds to the next, of what it has left; 0 for none
 	Warn      uint8           // percent of the capacity, 1 to MaxWarn: once that part is used, a warning is given; 0 for none
 	Anchor    calendar.Anchor // FixedWindow: the zone and the beginning of its windows, if the Span has a [Span.Unit]
 	Capacity  int64           // most tokens that can be granted at once, 1 to MaxTokens
@@ -61,9 +63,9 @@ const (
 	HasHistory = 0x20
 )
 
-// Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, Least
-// where the algorithm has one, the zone and beginning of the Anchor, if it is not zero, as varints; the History and
-// Warn, each in a byte unless it is zero.
+// Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, Least or
+// Segments where the algorithm has them, the zone and beginning of the Anchor, if it is not zero, as varints; the
+// History as AppendHistory writes it, and Warn in a byte, each unless it is zero.
 func (l *Limit) Append(b []byte) []byte {
 	span, hasAnchor := byte(l.Span), l.Anchor != calendar.Anchor{}
 	if hasAnchor {
@@ -82,16 +84,30 @@ func (l *Limit) Append(b []byte) []byte {
 	if l.Algorithm.HasLeast() {
 		b = binary.AppendUvarint(b, uint64(l.Least))
 	}
+	if l.Algorithm == SlidingSegments {
+		b = append(b, l.Segments)
+	}
 	if hasAnchor {
 		b = l.Anchor.Append(b)
 	}
 	if l.History != 0 {
-		b = append(b, l.History)
+		b = l.AppendHistory(b)
 	}
 	if l.Warn != 0 {
 		b = append(b, l.Warn)
 	}
 	return b
+}
+
+// HasRollover is the bit of the byte of a History which a byte of the Rollover follows.
+const HasRollover = 0x80
+
+// AppendHistory appends the History in a byte, and the Rollover in another unless it is zero.
+func (l *Limit) AppendHistory(b []byte) []byte {
+	if l.Rollover == 0 {
+		return append(b, l.History)
+	}
+	return append(b, l.History|HasRollover, l.Rollover)
 }
 
 // fillsInTime reports whether an empty limiter is full within maxFill.
@@ -132,8 +148,12 @@ func (l *Limit) invalidField() string {
 		return "position of the windows"
 	case l.History > MaxHistory || l.History > 0 && l.Algorithm.Base() != FixedWindow || l.History == 0 && l.Algorithm == HistoryFixedWindow:
 		return "number of closed windows"
+	case l.Rollover > MaxRollover || l.Rollover > 0 && (l.History == 0 || l.Span == FromFirst):
+		return "part that rolls over"
 	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
 		return "least rate"
+	case l.Segments > MaxSegments || (l.Algorithm == SlidingSegments) != (l.Segments >= minSegments):
+		return "number of segments"
 	case l.Warn > MaxWarn || l.Warn != 0 && !l.Algorithm.Base().Warns():
 		return "threshold of warnings"
 	case l.Rate.Period < 0 || l.Rate.Period > MaxDuration || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
@@ -142,11 +162,18 @@ func (l *Limit) invalidField() string {
 	return ""
 }
 
-// MaxWarn is all of a limit.
-const MaxWarn = 100
+// MaxWarn and MaxRollover are all of a limit.
+const (
+	MaxWarn     = 100
+	MaxRollover = 100
+)
 
 // WarnAt is the used tokens at which a warning is given, [Limit.Warn] percent of the capacity rounded up.
 func (l *Limit) WarnAt() int64 { return (l.Capacity*int64(l.Warn) + MaxWarn - 1) / MaxWarn }
+
+// MostRolledOver is the most tokens that a window adds to the next, [Limit.Rollover] percent of the capacity rounded
+// down.
+func (l *Limit) MostRolledOver() int64 { return l.Capacity * int64(l.Rollover) / MaxRollover }
 
 // LeaderAllowance is the most tokens of a key that a cluster's leader takes in its memory alone: a quarter of the
 // capacity, and too few to be warned of, because warnings are given by the log. It is 0 for limits that take longer
@@ -184,6 +211,9 @@ const (
 	MaxHolders = 10_000
 	// MaxHistory bounds the closed windows that are kept of a key.
 	MaxHistory = 36
+	// MaxSegments bounds the parts of a window that is cut into segments: each decision looks at all of them.
+	MaxSegments = 120
+	minSegments = 2
 	// MaxLogLimit bounds the capacity of a sliding log, so that its state has at most 32 MiB.
 	MaxLogLimit = 2_097_150
 )

@@ -82,6 +82,9 @@ func (l *Limit) HasSameWindows(other *Limit) bool {
 	return l.Span == other.Span && l.Rate == other.Rate && l.Anchor == other.Anchor
 }
 
+// Segment is the length of a segment of a window that is cut into segments, rounded up.
+func (l *Limit) Segment() int64 { return (l.Rate.Period + int64(l.Segments) - 1) / int64(l.Segments) }
+
 // Longest is the most time that a window of a fixed window limit takes.
 func (l *Limit) Longest() int64 {
 	switch l.Span {

@@ -97,6 +97,8 @@ func goldenOps() []engine.Op {
 		{Verb: engine.Acquire, Key: key, Limit: part.Limit, Tokens: 300, Options: engine.Spread | engine.UpTo, Keep: 1, PriorAt: sec},
 		{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{{Key: key, Limit: part.Limit, Tokens: 1, Options: engine.Spread}, {Key: who, Limit: part.Limit, Tokens: 2, Options: engine.Spread | engine.FixedCost}}},
 		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: part.Limit, Options: engine.Spread}}},
+		{Verb: engine.Acquire, Key: key, Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachMonth, History: 2, Rollover: 50, Warn: 80, Capacity: 7}, Tokens: 1},
+		{Verb: engine.Acquire, Key: key, Limit: limits.Limit{Algorithm: limits.SlidingSegments, Segments: 20, Capacity: 7, Rate: limits.Rate{Period: sec}}, Tokens: 1},
 	}
 }
 

@@ -39,12 +39,16 @@ func anyLimit(r *rand.Rand) limits.Limit {
 	algorithms := limits.Algorithms()
 	l := limits.Limit{Algorithm: algorithms[r.IntN(len(algorithms))]}
 	for l.Check() != nil { // tries until the fields suit the algorithm
-		l.Span, l.Anchor, l.Warn, l.History, l.Capacity = 0, calendar.Anchor{}, 0, 0, 1+r.Int64N(1<<r.IntN(39))
+		l.Span, l.Anchor, l.Warn, l.History, l.Rollover, l.Segments, l.Capacity = 0, calendar.Anchor{}, 0, 0, 0, 0, 1+r.Int64N(1<<r.IntN(39))
 		if r.IntN(3) == 0 {
 			l.Warn = uint8(r.IntN(limits.MaxWarn + 2))
 		}
 		if r.IntN(3) == 0 { // mostly of no fixed window, and tried again
 			l.History = uint8(r.IntN(limits.MaxHistory + 2))
+			l.Rollover = uint8(r.IntN(limits.MaxRollover+2) * r.IntN(2))
+		}
+		if l.Algorithm == limits.SlidingSegments {
+			l.Segments = uint8(r.IntN(limits.MaxSegments + 2))
 		}
 		l.Rate = limits.Rate{Period: limits.MinDuration + r.Int64N(limits.MaxDuration)}
 		switch r.IntN(3) {

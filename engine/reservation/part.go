@@ -153,6 +153,9 @@ func AppendPart(b []byte, op *engine.Op, charged int64, marks []Mark) []byte {
 	if has&hasLeast != 0 {
 		b = binary.AppendUvarint(b, uint64(l.Least))
 	}
+	if l.Algorithm == limits.SlidingSegments {
+		b = append(b, l.Segments)
+	}
 	if has&hasSpan == hasSpan {
 		b = appendSpan(b, l)
 	} else {
@@ -211,14 +214,14 @@ func appendSpan(b []byte, l *limits.Limit) []byte {
 	if l.History == 0 {
 		return l.Anchor.Append(append(b, byte(l.Span)))
 	}
-	return appendPeriod(l.Anchor.Append(append(b, byte(l.Span)|limits.HasHistory, l.History)), l.Rate.Period)
+	return appendPeriod(l.Anchor.Append(l.AppendHistory(append(b, byte(l.Span)|limits.HasHistory))), l.Rate.Period)
 }
 
 // readSpan reads what appendSpan writes.
 func readSpan(r *engine.PartReader, l *limits.Limit) {
 	span := r.Byte()
 	if l.Span = limits.Span(span &^ limits.HasHistory); span&limits.HasHistory != 0 {
-		l.History = r.Byte()
+		r.History(l)
 	}
 	if l.Anchor = r.Anchor(); l.History > 0 {
 		l.Rate.Period = r.Period()
@@ -244,6 +247,9 @@ func NextPart(r *engine.PartReader) (p Part) {
 	}
 	if has&hasLeast != 0 {
 		p.Limit.Least = int64(r.Uvarint())
+	}
+	if p.Limit.Algorithm == limits.SlidingSegments {
+		p.Limit.Segments = r.Byte()
 	}
 	if has&hasSpan == hasSpan {
 		readSpan(r, &p.Limit)

@@ -14,10 +14,13 @@ import (
 func TestReservedPartsAreReadAsWritten(t *testing.T) {
 	anchor := calendar.Anchor{Zone: 300, From: 4<<5 | 6}
 	for span := limits.FromFirst; span <= limits.EachYear; span++ {
-		for _, l := range []limits.Limit{{}, {Warn: 80}, {History: 36}, {History: 1, Warn: 100}} {
+		for _, l := range []limits.Limit{{}, {Warn: 80}, {History: 36}, {History: 1, Warn: 100}, {History: 3, Rollover: 50}, {History: 36, Rollover: 100, Warn: 1}} {
 			l.Algorithm, l.Span, l.Capacity = limits.FixedWindow, span, 300
 			if span <= limits.Aligned {
 				l.Rate.Period = 1500e6
+			}
+			if span == limits.FromFirst {
+				l.Rollover = 0
 			}
 			all := []limits.Limit{l}
 			if _, ok := span.Unit(); ok {

@@ -25,9 +25,10 @@ import (
 //	25      n     varints granted and wait; once it is extended, varints of its Extensions; then the limits
 //
 // A limit is a byte of its algorithm; a byte of flags and its span; varints of the capacity, of the tokens of a rate,
-// and of the period, as [appendPeriod] writes it; or, where the bits of the span are all set, in place of the period a
+// and, after a byte of the number of segments where the algorithm has them, of the period, as [appendPeriod] writes it;
+// or, where the bits of the span are all set, in place of the period a
 // byte of the span, and varints of the zone and the beginning of the windows, but with [limits.HasHistory] on that
-// byte, a byte of the History in front of them and the period behind; behind that or the period, of a limit that warns,
+// byte, the History in front of them and the period behind; behind that or the period, of a limit that warns,
 // a byte of the percentage: the algorithm's highest bit is then set; the amount that it was charged; the mark of a
 // window, and with [hasMarks] on the algorithm's byte further marks, as [appendMarks] writes them; the key, and the holder of a lease, the member of a fair share or the assured rate of a class, each behind a
 // varint of its length.

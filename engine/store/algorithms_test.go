@@ -114,6 +114,23 @@ func (n *naiveLog) take(now int64, _ limits.Limit, tokens int64, _ string) {
 	n.grants = append(n.grants, grant{now, tokens})
 }
 
+// naiveSegments counts the grants of the present segment and of as many before it as a window has.
+type naiveSegments struct{ grants []grant }
+
+func (n *naiveSegments) free(now int64, l limits.Limit) int64 {
+	segments := int64(l.Segments)
+	width := l.Rate.Period / segments
+	if l.Rate.Period%segments != 0 {
+		width++
+	}
+	n.grants = slices.DeleteFunc(n.grants, func(g grant) bool { return g.at/width < now/width-segments })
+	return l.Capacity - sum(n.grants)
+}
+
+func (n *naiveSegments) take(now int64, _ limits.Limit, tokens int64, _ string) {
+	n.grants = append(n.grants, grant{now, tokens})
+}
+
 type naiveLeases map[string]int64
 
 func (n naiveLeases) free(now int64, l limits.Limit) int64 {
@@ -149,6 +166,7 @@ func (n *naiveQueue) take(now int64, l limits.Limit, tokens int64, _ string) {
 func (n *naiveFixed) known(int64, string) bool         { return false }
 func (n *naiveSliding) known(int64, string) bool       { return false }
 func (n *naiveLog) known(int64, string) bool           { return false }
+func (n *naiveSegments) known(int64, string) bool      { return false }
 func (n *naiveQueue) known(int64, string) bool         { return false }
 func (n naiveLeases) known(now int64, who string) bool { return n[who] > now }
 
@@ -173,6 +191,10 @@ var twins = []twinRow{
 	{limits.SlidingLog, func() naive { return &naiveLog{} }, []limits.Limit{
 		{Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: 3}}, {Capacity: 1000, Rate: limits.Rate{Tokens: 0, Period: 7 * sec}}, {Capacity: 33, Rate: limits.Rate{Tokens: 0, Period: sec}}},
 		[]engine.Option{0, 0, 0, engine.Peek, engine.UpTo}}, // FORCE merges entries: see TestForcedLogIsBounded
+	{limits.SlidingSegments, func() naive { return &naiveSegments{} }, []limits.Limit{
+		{Capacity: 5, Segments: 2, Rate: limits.Rate{Period: 10 * sec}}, {Capacity: 1, Segments: 3, Rate: limits.Rate{Period: limits.MinDuration}}, {Capacity: 1000, Segments: 120, Rate: limits.Rate{Period: 7*sec + 1}},
+		{Capacity: 33, Segments: 7, Rate: limits.Rate{Period: limits.MaxDuration}}, {Capacity: 50, Segments: 60, Rate: limits.Rate{Period: 3600 * sec}}},
+		[]engine.Option{0, 0, engine.Peek, engine.UpTo, engine.Force}},
 	{limits.Concurrency, func() naive { return naiveLeases{} }, []limits.Limit{
 		{Capacity: 3, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: sec}}, {Capacity: 20, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}}},
 		[]engine.Option{0, 0, engine.Peek}},

@@ -24,7 +24,7 @@ type account struct {
 	count      int64            // in it
 	counts     map[int64]int64  // of a sliding window: by the start of the window
 	reached    int64            // the newest of those windows
-	grants     []engine.Grant   // of a sliding log
+	grants     []engine.Grant   // of a sliding log; of a window in segments, each at the start of its segment
 	leases     map[string]int64 // their ends
 }
 
@@ -88,6 +88,8 @@ func (a *account) isEmpty(now int64) bool {
 		return a.counts[a.reached-width] == 0 || now >= a.reached+width
 	case limits.SlidingLog:
 		return len(a.grants) == 0 || a.grants[len(a.grants)-1].Time <= now-width
+	case limits.SlidingSegments:
+		return a.used(now).Sign() == 0
 	case limits.Concurrency:
 		for _, end := range a.leases {
 			if end > now {
@@ -118,6 +120,14 @@ func (a *account) used(now int64) *big.Rat {
 			}
 		}
 		return rat(n)
+	case limits.SlidingSegments:
+		n := int64(0)
+		for _, g := range a.grants {
+			if g.Time >= a.segment(now)-width {
+				n += g.Tokens
+			}
+		}
+		return rat(n)
 	case limits.Concurrency:
 		n := int64(0)
 		for _, end := range a.leases {
@@ -133,6 +143,11 @@ func (a *account) used(now int64) *big.Rat {
 // newest is the start of the window that a sliding window is in. A clock that went back stays there.
 func (a *account) newest(now int64) int64 {
 	return max(a.reached, now-now%a.limit.Rate.Period)
+}
+
+// segment is the start of the present segment of a window whose segments divide it.
+func (a *account) segment(now int64) int64 {
+	return now - now%(a.limit.Rate.Period/int64(a.limit.Segments))
 }
 
 // remaining may be below zero.
@@ -195,6 +210,9 @@ func (a *account) take(now int64, op engine.Op) (granted int64, where int64, sta
 		} else {
 			a.grants = append(a.grants, engine.Grant{Time: now, Tokens: granted})
 		}
+	case limits.SlidingSegments:
+		where = a.segment(now)
+		a.grants = append(a.grants, engine.Grant{Time: where, Tokens: granted})
 	}
 	return granted, where, engine.OK, true
 }
@@ -219,6 +237,14 @@ func (a *account) giveBack(now, tokens, where int64, who []byte) {
 			}
 		}
 		a.grants = slices.DeleteFunc(a.grants, func(g engine.Grant) bool { return g.Tokens == 0 })
+	case limits.SlidingSegments:
+		for i := range a.grants {
+			if g := &a.grants[i]; g.Time == where && where >= a.segment(now)-width {
+				back := min(tokens, g.Tokens)
+				g.Tokens -= back
+				tokens -= back
+			}
+		}
 	case limits.Concurrency:
 		if end, held := a.leases[string(who)]; held && end > now {
 			delete(a.leases, string(who))

@@ -164,6 +164,7 @@ var ledgerLimits = []limits.Limit{
 	{Algorithm: limits.TokenBucket, Capacity: 20, Rate: limits.Rate{Tokens: 7, Period: sec}}, {Algorithm: limits.LeakyBucket, Capacity: 9, Rate: limits.Rate{Tokens: 3, Period: sec}}, {Algorithm: limits.GCRA, Capacity: 12, Rate: limits.Rate{Tokens: 11, Period: 3 * sec}}, {Algorithm: limits.LeakyQueue, Capacity: 8, Rate: limits.Rate{Tokens: 5, Period: sec}},
 	{Algorithm: limits.FixedWindow, Capacity: 15, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 15, Rate: limits.Rate{Tokens: 0, Period: 3 * sec}}, {Algorithm: limits.SlidingWindow, Capacity: 14, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}},
 	{Algorithm: limits.SlidingLog, Capacity: 400, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: limits.Concurrency, Capacity: 4, Rate: limits.Rate{Tokens: 0, Period: 5 * sec}}, {Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 100 * sec}},
+	{Algorithm: limits.SlidingSegments, Segments: 5, Capacity: 14, Rate: limits.Rate{Period: 2 * sec}},
 }
 
 // ledgerPart asks one of a few keys, whose limit now and then changes.

@@ -187,6 +187,12 @@ func stepPart(r *rand.Rand, n int) engine.Op {
 	if algorithm == limits.FixedWindow && n%2 == 0 && r.IntN(8) > 0 {
 		l.History = 3
 	}
+	if l.History > 0 && l.Span != limits.FromFirst && r.IntN(2) == 0 {
+		l.Rollover = 40
+	}
+	if algorithm == limits.SlidingSegments {
+		l.Segments = []uint8{2, 4, 5}[r.IntN(3)]
+	}
 	if algorithm.Warns() && l.Capacity%2 == 0 {
 		l.Warn = uint8(1 + 4*n)
 	}

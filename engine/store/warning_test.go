@@ -34,7 +34,7 @@ func (u *warnedUse) hasWindows() bool {
 // at brings the use to a time. Times are whole seconds, and a bucket gets back a token in each.
 func (u *warnedUse) at(now int64) {
 	switch width := u.limit.Rate.Period; {
-	case u.limit.Algorithm == limits.SlidingLog, u.limit.Algorithm == limits.Concurrency:
+	case u.limit.Algorithm == limits.SlidingLog, u.limit.Algorithm == limits.SlidingSegments, u.limit.Algorithm == limits.Concurrency:
 		u.grants = slices.DeleteFunc(u.grants, func(g warnedGrant) bool { return g.until <= now })
 		u.count()
 	case !u.hasWindows():
@@ -73,6 +73,10 @@ func (u *warnedUse) grant(now int64, op *engine.Op, granted int64) {
 		fallthrough
 	case limits.SlidingLog:
 		u.grants = append(u.grants, warnedGrant{now + u.limit.Rate.Period, granted, string(op.Who)})
+		u.count()
+	case limits.SlidingSegments:
+		width := u.limit.Segment()
+		u.grants = append(u.grants, warnedGrant{now - now%width + int64(u.limit.Segments+1)*width, granted, ""})
 		u.count()
 	default:
 		u.used += granted
@@ -139,7 +143,8 @@ func TestWarnsOnce(t *testing.T) {
 			{Algorithm: limits.LeakyQueue, Rate: limits.Rate{Tokens: 1, Period: sec}},
 			{Algorithm: limits.SlidingLog, Rate: limits.Rate{Period: 10 * sec}},
 			{Algorithm: limits.Concurrency, Rate: limits.Rate{Period: 10 * sec}},
-		}[r.IntN(8)]
+			{Algorithm: limits.SlidingSegments, Segments: 5, Rate: limits.Rate{Period: 10 * sec}},
+		}[r.IntN(9)]
 		limit.Capacity, limit.Warn = 1+r.Int64N(20), uint8(1+r.IntN(limits.MaxWarn))
 		if limit.Algorithm == limits.FixedWindow && seed%2 == 0 {
 			limit.History = uint8(1 + r.IntN(3))

@@ -84,6 +84,9 @@ func TestParameterChangesCarryOver(t *testing.T) {
 	sliding := func(algorithm limits.Algorithm, capacity, period int64) limits.Limit {
 		return limits.Limit{Algorithm: algorithm, Capacity: capacity, Rate: limits.Rate{Tokens: 0, Period: period}}
 	}
+	cut := func(segments uint8, period int64) limits.Limit {
+		return limits.Limit{Algorithm: limits.SlidingSegments, Segments: segments, Capacity: 10, Rate: limits.Rate{Period: period}}
+	}
 	for _, c := range []struct {
 		name          string
 		before, after limits.Limit
@@ -98,6 +101,11 @@ func TestParameterChangesCarryOver(t *testing.T) {
 		{"aligned now", window(limits.FromFirst, 10, 60*sec), window(limits.EachDay, 10, 0), 8, sec, 2},
 		{"a longer sliding window", sliding(limits.SlidingWindow, 10, 60*sec), sliding(limits.SlidingWindow, 10, 3600*sec), 8, sec, 2},
 		{"a shorter sliding log", sliding(limits.SlidingLog, 10, 60*sec), sliding(limits.SlidingLog, 10, sec), 8, 2 * sec, 10},
+		{"more segments", cut(2, 60*sec), cut(120, 60*sec), 8, 60 * sec, 2},
+		{"more segments, of which enough are over", cut(2, 60*sec), cut(120, 60*sec), 8, 91 * sec, 10},
+		{"fewer segments", cut(120, 60*sec), cut(2, 60*sec), 8, 60 * sec, 2},
+		{"shorter segments", cut(6, 60*sec), cut(6, 6*sec), 8, 17 * sec, 10},
+		{"longer segments", cut(6, 6*sec), cut(6, 60*sec), 8, 6 * sec, 2},
 		{"a larger sliding log", sliding(limits.SlidingLog, 10, 60*sec), sliding(limits.SlidingLog, 100, 60*sec), 8, sec, 92},
 	} {
 		s := New(Config{Shards: 1})
@@ -134,6 +142,7 @@ func TestRefundOfEachAlgorithm(t *testing.T) {
 		{Algorithm: limits.FixedWindow, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}},
 		{Algorithm: limits.SlidingWindow, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}},
 		{Algorithm: limits.SlidingLog, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}},
+		{Algorithm: limits.SlidingSegments, Segments: 20, Capacity: 10, Rate: limits.Rate{Period: 60 * sec}},
 	} {
 		s := New(Config{Shards: 1})
 		key := []byte("k")

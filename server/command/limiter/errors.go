@@ -13,6 +13,8 @@ var (
 	errNotOfCalendar  = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'", "")
 	errZone           = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'", "")
 	errKeepsNoWindows = command.LimiterErrors.Add("ERR HISTORY: needs FW, got %s", "")
+	errRollsNothing   = command.LimiterErrors.Add("ERR ROLLOVER: needs FW and a window that begins with @, such as @month, got '%s'", "")
+	errNotSegmented   = command.LimiterErrors.Add("ERR SEGMENTS: needs SW, got %s", "")
 	errAsWithoutFor   = command.LimiterErrors.Add("ERR AS: needs FOR and the duration for which the request is remembered", "")
 	errEmptyID        = command.LimiterErrors.Add("ERR AS: the id must not be empty", "")
 	errForWithoutAs   = command.LimiterErrors.Add("ERR FOR: needs AS and an id", "")

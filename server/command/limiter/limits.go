@@ -12,6 +12,9 @@ import (
 )
 
 func specOf(algorithm limits.Algorithm) *limitSpec {
+	if algorithm == limits.SlidingSegments {
+		algorithm = limits.SlidingWindow // of which it is an option
+	}
 	for i := range limitSpecs {
 		if limitSpecs[i].algorithm == algorithm {
 			return &limitSpecs[i]

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 )
@@ -101,7 +100,7 @@ func appendParameters(w *command.Words, algorithm string, parameters []string) {
 // isLimitOption reports whether a parameter of a limit is written as an option, after the other parameters.
 func isLimitOption(name string) bool {
 	switch strings.ToUpper(name) {
-	case zoneWord, fromWord, historyWord, warnWord:
+	case zoneWord, fromWord, historyWord, rolloverWord, segmentsWord, warnWord:
 		return true
 	}
 	return false
@@ -109,9 +108,10 @@ func isLimitOption(name string) bool {
 
 // paramWords appends the parameters of a limit that follow its key.
 func paramWords(words []string, limit limits.Limit) []string {
-	limit.Anchor, limit.History, limit.Warn = calendar.Anchor{}, 0, 0
 	for _, p := range limit.Params() {
-		words = append(words, p.Text)
+		if !isLimitOption(p.Name) {
+			words = append(words, p.Text)
+		}
 	}
 	return words
 }

@@ -3,10 +3,8 @@ package limiter
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -25,13 +23,19 @@ func setWarn(_ *command.Request, op *engine.Op, value []byte) error {
 		k := specOf(a)
 		return errWarnsNothing.With(k.word, cmp.Or(k.noWarn, "it has no threshold"))
 	}
+	percent, err := wholePercentage(warnWord, value)
+	op.Limit.Warn = percent
+	return err
+}
+
+// wholePercentage parses the value of an option, 1% to 100%.
+func wholePercentage(option string, value []byte) (uint8, error) {
 	digits, isShare := bytes.CutSuffix(value, []byte("%"))
 	percent, ok := command.ParseInteger(digits)
-	if !isShare || !ok || digits[0] == '+' || percent < 1 || percent > limits.MaxWarn {
-		return command.ArgumentError(warnWord, fmt.Sprintf("must be a whole percentage between 1%% and %d%%", limits.MaxWarn), value)
+	if !isShare || !ok || digits[0] == '+' || percent < 1 || percent > 100 {
+		return 0, command.ArgumentError(option, "must be a whole percentage between 1% and 100%", value)
 	}
-	op.Limit.Warn = uint8(percent)
-	return nil
+	return uint8(percent), nil
 }
 
 // percentOf returns the threshold of the i-th limit of a reply, 0 if the reply has no field warn for it.
