@@ -75,8 +75,15 @@ func simOp(key int, tokens int64) engine.Op {
 func anyOp(r *rand.Rand) engine.Op {
 	key := []byte(fmt.Sprint("other", r.IntN(8)))
 	limit := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 20, Rate: limits.Rate{Period: int64(time.Minute)}}
+	if r.IntN(3) == 0 {
+		key = append(key, " of segments"...)
+		limit = limits.Limit{Algorithm: limits.SlidingSegments, Segments: 6, Capacity: 20, Rate: limits.Rate{Period: int64(time.Minute)}}
+	}
 	id := []byte(fmt.Sprint("id", r.IntN(8)))
-	switch r.IntN(34) {
+	switch r.IntN(36) {
+	case 34, 35:
+		return engine.Op{Verb: engine.Acquire, Key: append(key, " that rolls over"...), Tokens: 2, Limit: limits.Limit{Algorithm: limits.FixedWindow,
+			Span: limits.Aligned, History: 2, Rollover: 50, Capacity: 20, Rate: limits.Rate{Period: int64(5 * time.Second)}}}
 	case 28, 29, 30, 31, 32, 33:
 		op, _ := randomShared(r)
 		return op

@@ -58,11 +58,12 @@ var warnLimits = map[string]limits.Limit{
 	"queue": {Algorithm: limits.LeakyQueue, Capacity: 40, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)},
 		Warn: 75},
 	"log":    {Algorithm: limits.SlidingLog, Capacity: 40, Rate: limits.Rate{Period: int64(time.Hour)}, Warn: 50},
+	"cut":    {Algorithm: limits.SlidingSegments, Segments: 20, Capacity: 40, Rate: limits.Rate{Period: int64(time.Hour)}, Warn: 50},
 	"places": {Algorithm: limits.Concurrency, Capacity: 40, Rate: limits.Rate{Period: int64(time.Hour)}, Warn: 25},
 }
 
 // withoutWindows are the limits without windows.
-var withoutWindows = []string{"gcra", "queue", "log", "places"}
+var withoutWindows = []string{"gcra", "queue", "log", "cut", "places"}
 
 // begin returns the function that takes the warnings of a process that starts.
 func (l *warnLedger) begin() func(w *engine.Warning) {

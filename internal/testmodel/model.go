@@ -180,7 +180,7 @@ func acquire(algorithm string) command {
 	options := map[string][]string{
 		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"},
 		leakyQueue: {"PEEK", "BLOCK", "WARN"}, concurrency: {"PEEK", "WARN"},
-		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "HISTORY", "WARN"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"},
+		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "HISTORY", "ROLLOVER", "WARN"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "SEGMENTS", "WARN"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"},
 	}[algorithm]
 	do := func(m *Model, words []string) (string, error) {
 		r, rest, err := readRequest(f, words[1:])

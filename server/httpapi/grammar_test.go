@@ -93,7 +93,7 @@ func requestsToTry(d document) []attempt {
 	}
 	example := map[string]any{"key": "k", "capacity": 2, "rate": "1/h", "limit": 2, "window": "1h", "max_burst": 1, "count": 1, "period": 3600, "ttl": "1h", "holder": "me", "member": "me",
 		"min": "1/h", "max": "1/h", "rate_capacity": 2, "ceil_capacity": 2, "ceil": "1/h"}
-	options := map[string]any{"cost": 1, "keep": 0, "weight": 1, "tz": "Asia/Tokyo", "from": 3, "history": 2, "warn": "80%", "spread": true}
+	options := map[string]any{"cost": 1, "keep": 0, "weight": 1, "tz": "Asia/Tokyo", "from": 3, "history": 2, "rollover": "50%", "segments": 6, "warn": "80%", "spread": true}
 	for _, word := range limiter.SpecWords() {
 		limit := map[string]any{"algorithm": word}
 		names, _ := limiter.SpecArguments(word)
