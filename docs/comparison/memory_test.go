@@ -20,6 +20,8 @@ func TestMemory(t *testing.T) {
 		{"GCRA, token bucket, both leaky buckets", "any", asking(meter(limits.TokenBucket, 200)), 1},
 		{"fixed window", "any", asking(window(limits.FixedWindow, limits.Aligned)), 1},
 		{"sliding window counter", "any", asking(window(limits.SlidingWindow, limits.FromFirst)), 1},
+		{"sliding window in segments", "20 segments", asking(segments(20)), 1},
+		{"", "84 segments", asking(segments(84)), 1},
 		{"sliding window log", "1 request in the window", asking(logOf(100)), 1},
 		{"", "1,000 requests, limit 1,000", asking(logOf(1000)), 1000},
 		{"concurrency", "1 holder with a name of 16 bytes", asking(leasesOf()), 1},
@@ -44,6 +46,10 @@ func meter(a limits.Algorithm, capacity int64) limits.Limit {
 
 func window(a limits.Algorithm, span limits.Span) limits.Limit {
 	return limits.Limit{Algorithm: a, Span: span, Capacity: 200, Rate: limits.Rate{Period: 2 * second}}
+}
+
+func segments(n uint8) limits.Limit {
+	return limits.Limit{Algorithm: limits.SlidingSegments, Segments: n, Capacity: 100, Rate: limits.Rate{Period: int64(time.Hour)}}
 }
 
 func logOf(limit int64) limits.Limit {

@@ -33,6 +33,7 @@ func TestPageFigures(t *testing.T) {
 	for _, sentence := range []string{
 		fmt.Sprintf("a bucket %d bytes, a window %d, an adaptive rate %d", lastCell(t, "GCRA, token bucket, both leaky buckets"),
 			lastCell(t, "fixed window"), lastCell(t, "adaptive rate")),
+		fmt.Sprintf("a window in 20 segments %d", lastCell(t, "sliding window in segments | 20 segments")),
 		fmt.Sprintf("a log %d, and %d for each request", log, each("1,000 requests, limit 1,000", log)),
 		fmt.Sprintf("a lease %d, and %d for each further lease", lease, each("1,000 holders", lease)),
 		fmt.Sprintf("a fair share %d, and %d for each further member", member, each("1,000 active members", member)),
