@@ -34,7 +34,7 @@ func (l *limit) mustBeOfCalendar(option string) error {
 		return nil
 	}
 	plain := *l
-	plain.warn, plain.history = 0, 0
+	plain.warn, plain.history, plain.segments = 0, 0, 0
 	all := plain.parameters()
 	return refuse("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'", option, all[len(all)-1][1])
 }

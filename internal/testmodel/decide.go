@@ -70,6 +70,8 @@ func decide(held state, r *request, now int64) (a answer, next state, err error)
 	case slidingWindow:
 		a, next, err = decideSliding(held, r, now, a)
 		return a, warned(next, r.limit, now), err
+	case slidingSegments:
+		return decideSegments(held, r, now, a)
 	case slidingLog:
 		return decideLog(held, r, now, a)
 	case concurrency:

@@ -15,6 +15,8 @@ const (
 	slidingWindow = "sliding-window"
 	slidingLog    = "sliding-log"
 	concurrency   = "concurrency"
+
+	slidingSegments = "sliding-segments" // SW with SEGMENTS
 )
 
 // limit is the limit of a request.
@@ -26,6 +28,7 @@ type limit struct {
 	zone      string   // of a window by the calendar, "" for UTC
 	from      string   // its beginning, "" for the usual one
 	history   int      // closed windows that are kept
+	segments  int64    // of a sliding window, 0 for none
 	length    int64    // of a window or a lease, in nanoseconds
 	warn      int64    // percent, 0 for none
 }
@@ -51,6 +54,9 @@ var forms = []form{
 }
 
 func formOf(algorithm string) *form {
+	if algorithm == slidingSegments {
+		algorithm = slidingWindow
+	}
 	for i := range forms {
 		if forms[i].algorithm == algorithm {
 			return &forms[i]
@@ -181,6 +187,9 @@ func (l limit) parameters() [][2]string {
 	}
 	if l.history > 0 {
 		all = append(all, [2]string{"history", strconv.Itoa(l.history)})
+	}
+	if l.segments > 0 {
+		all = append(all, [2]string{"segments", strconv.FormatInt(l.segments, 10)})
 	}
 	return all
 }

@@ -59,6 +59,8 @@ func algorithmOf(s state) string {
 		return slidingWindow
 	case *log:
 		return slidingLog
+	case *segments:
+		return slidingSegments
 	case *reservation:
 		return reserved
 	case *datum:

@@ -118,6 +118,8 @@ func (r *request) readOption(option, value string) (err error) {
 		err = r.limit.readFrom(value)
 	case "HISTORY":
 		err = r.limit.readHistory(value)
+	case "SEGMENTS":
+		err = r.limit.readSegments(value)
 	case "WARN":
 		err = r.limit.readWarn(value)
 	case "AS":

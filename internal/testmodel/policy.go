@@ -299,7 +299,7 @@ func specTexts(limits []request) string {
 		text := []string{formOf(r.limit.algorithm).word, wordText(r.key)}
 		var options []string
 		for _, parameter := range r.limit.parameters() {
-			if name := strings.ToUpper(parameter[0]); name == "TZ" || name == "FROM" || name == "HISTORY" || name == "WARN" {
+			if name := strings.ToUpper(parameter[0]); name == "TZ" || name == "FROM" || name == "HISTORY" || name == "SEGMENTS" || name == "WARN" {
 				options = append(options, name, parameter[1])
 			} else {
 				text = append(text, parameter[1])

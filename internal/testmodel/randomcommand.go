@@ -111,7 +111,7 @@ func (c *Calls) acquire(k *randomKey) []string {
 		}
 	}
 	words = append(append(append(words, c.options(f.algorithm)...), randomAnchor(c, f, limit)...), randomHistory(c, f, limit)...)
-	words = append(words, randomWarn(c)...)
+	words = append(append(words, randomSegments(c, f, limit)...), randomWarn(c)...)
 	if f.algorithm == concurrency || f.algorithm == leakyQueue {
 		return words
 	}

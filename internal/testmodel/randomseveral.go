@@ -105,7 +105,8 @@ func (c *Calls) specs(n int, prefix string) (words []string) {
 		if k.form.algorithm == concurrency {
 			words = append(words, holder)
 		}
-		words = append(append(append(words, randomAnchor(c, k.form, limit)...), randomHistory(c, k.form, limit)...), randomWarn(c)...)
+		words = append(append(append(words, randomAnchor(c, k.form, limit)...), randomHistory(c, k.form, limit)...), randomSegments(c, k.form, limit)...)
+		words = append(words, randomWarn(c)...)
 		words = append(words, c.specOptions(k.form.algorithm)...)
 	}
 	return words

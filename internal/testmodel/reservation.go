@@ -151,6 +151,8 @@ func markOf(s state) int64 {
 		return s.start
 	case *sliding:
 		return s.start
+	case *segments:
+		return s.grants[len(s.grants)-1].at
 	case *log:
 		return s.entries[len(s.entries)-1].at
 	}

@@ -160,6 +160,8 @@ func (m *Model) giveBack(p *booked, at, tokens, reserved int64) {
 			n.pre = max(0, n.pre-tokens)
 		}
 		held = n
+	case *segments:
+		held = s.giveBack(m.Now, p.at, tokens)
 	case *log:
 		held = s.giveBack(m.Now, at, tokens)
 	case *leases:

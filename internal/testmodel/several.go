@@ -23,7 +23,7 @@ func readSpecs(words []string) (all []request, rest []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM", "HISTORY", "WARN"}); err != nil {
+		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM", "HISTORY", "SEGMENTS", "WARN"}); err != nil {
 			return nil, nil, err
 		}
 		all = append(all, r)
@@ -202,6 +202,9 @@ func untouched(held state, r *request, now int64) answer {
 	case slidingWindow:
 		s := slidingUnder(held, l, now)
 		a.remaining, a.reset = l.most-up(s.estimate(now)), s.full(now)
+	case slidingSegments:
+		s := segmentsUnder(held, l, now)
+		a.remaining, a.reset = l.most-s.used(), s.reset(now)
 	case slidingLog:
 		_, used := held.(*log).within(now, l.length)
 		a.remaining, a.reset = l.most-used, held.(*log).reset(now, l.length)
