@@ -41,13 +41,14 @@ func LoadSegments(state []byte, wrote, l *limits.Limit, now int64) *Segments {
 	now = max(now, start)
 	s := &Segments{Width: l.Segment(), n: int(l.Segments)}
 	s.Start = now - FloorMod(now, s.Width)
-	for i := range min(limits.MaxSegments+1, (len(state)-segmentsHead)/segmentBytes) {
+	left := int64(wrote.Segments) + 1 - (now-start)/width // segments that have not left the window that they were in
+	for i := range min(left, int64(len(state)-segmentsHead)/segmentBytes) {
 		b := state[segmentsHead+i*segmentBytes:]
 		count := int64(binary.LittleEndian.Uint32(b)) | int64(binary.LittleEndian.Uint16(b[4:]))<<32
 		if count == 0 {
 			continue
 		}
-		last := min(now, start+int64(1-i)*width-1)
+		last := min(now, start+(1-i)*width-1)
 		if age := (s.Start - last + FloorMod(last, s.Width)) / s.Width; age >= 0 && age <= int64(s.n) {
 			s.counts[age] += count
 		}

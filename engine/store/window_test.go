@@ -106,6 +106,7 @@ func TestParameterChangesCarryOver(t *testing.T) {
 		{"fewer segments", cut(120, 60*sec), cut(2, 60*sec), 8, 60 * sec, 2},
 		{"shorter segments", cut(6, 60*sec), cut(6, 6*sec), 8, 17 * sec, 10},
 		{"longer segments", cut(6, 6*sec), cut(6, 60*sec), 8, 6 * sec, 2},
+		{"longer segments, of a window that is over", cut(6, 6*sec), cut(6, 60*sec), 8, 7 * sec, 10},
 		{"a larger sliding log", sliding(limits.SlidingLog, 10, 60*sec), sliding(limits.SlidingLog, 100, 60*sec), 8, sec, 92},
 	} {
 		s := New(Config{Shards: 1})
