@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-func segmentsUnder(c *Call, l *limits.Limit) *layout.Segments {
+func segmentsUnder(c *Call, l *limits.Limit) layout.Segments {
 	return layout.LoadSegments(c.State, &c.Prev, l, c.Now)
 }
 
@@ -19,11 +19,11 @@ func decideSegments(c *Call) (changed bool) {
 		if c.Result.Status == engine.OK && c.Result.Wait != engine.NeverWait {
 			c.Result.Wait = s.Until(c.grantable()-c.leastAsked()) - c.Now
 		}
-		reportSegments(c, s, false)
+		reportSegments(c, &s, false)
 		return false
 	}
 	s.Add(granted)
-	reportSegments(c, s, c.Op.Options&engine.Force != 0)
+	reportSegments(c, &s, c.Op.Options&engine.Force != 0)
 	return granted > 0
 }
 
@@ -36,7 +36,8 @@ func reportSegments(c *Call, s *layout.Segments, showDebt bool) {
 }
 
 func lookSegments(c *Call) {
-	reportSegments(c, segmentsUnder(c, &c.Limit), c.Op.Verb == engine.Look)
+	s := segmentsUnder(c, &c.Limit)
+	reportSegments(c, &s, c.Op.Verb == engine.Look)
 }
 
 func needSegments(c *Call) int { return layout.SegmentsBytes(c.Limit.Segments) }
@@ -53,7 +54,7 @@ func refundSegments(c *Call) {
 	s := segmentsUnder(c, &c.Prev)
 	c.Result.Granted = s.TakeNewest(c.Op.Tokens)
 	s.Store(c.State)
-	reportSegments(c, s, true)
+	reportSegments(c, &s, true)
 }
 
 func markSegments(c *Call) int64 { return segmentsUnder(c, &c.Limit).Start }
@@ -65,7 +66,8 @@ func unreserveSegments(c *Call, start int64) {
 }
 
 func usedOfSegments(state []byte, l *limits.Limit, now int64) int64 {
-	return layout.LoadSegments(state, l, l, now).Used()
+	s := layout.LoadSegments(state, l, l, now)
+	return s.Used()
 }
 
 func segmentsExpired(state []byte, l *limits.Limit, now int64) bool {

@@ -36,10 +36,10 @@ func SegmentsBytes(n uint8) int { return engine.Align(segmentsHead + (int(n)+1)*
 // LoadSegments reads a state that was written under one limit as another sees it at a time. Tokens of a segment of
 // another width count as if they had been granted at its end, so that none leaves too early. If the clock went back,
 // the newest segment stays the present one.
-func LoadSegments(state []byte, wrote, l *limits.Limit, now int64) *Segments {
+func LoadSegments(state []byte, wrote, l *limits.Limit, now int64) (s Segments) {
 	start, width := int64(binary.LittleEndian.Uint64(state[8:])), wrote.Segment()
 	now = max(now, start)
-	s := &Segments{Width: l.Segment(), n: int(l.Segments)}
+	s.Width, s.n = l.Segment(), int(l.Segments)
 	s.Start = now - FloorMod(now, s.Width)
 	left := int64(wrote.Segments) + 1 - (now-start)/width // segments that have not left the window that they were in
 	for i := range min(left, int64(len(state)-segmentsHead)/segmentBytes) {

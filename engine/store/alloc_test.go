@@ -53,11 +53,12 @@ func TestReservationsDoNotAllocate(t *testing.T) {
 	defer s.Close()
 	window := engine.Op{Key: []byte("fw"), Limit: limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 0, Period: sec}}, Tokens: 2}
 	log := engine.Op{Key: []byte("sl"), Limit: limits.Limit{Algorithm: limits.SlidingLog, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 0, Period: sec}}, Tokens: 2}
+	cut := engine.Op{Key: []byte("sw"), Limit: limits.Limit{Algorithm: limits.SlidingSegments, Segments: 120, Capacity: 1_000_000, Rate: limits.Rate{Period: sec}}, Tokens: 2}
 	several := reservationOfThree(1)
 	ask(s, epoch, engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("u:{}"), Limit: bucket(1_000_000, 1, sec)}}})
 	check := engine.Op{Verb: engine.Check, Key: []byte("p"), Who: []byte("x"), Tokens: 3}
-	ops := []engine.Op{reserveOne("a", window), reserveOne("a", window), reserveOne("b", log), reserveOne("c", check), several, several}
-	for _, id := range []string{"a", "b", "c", string(keyOf(1))} {
+	ops := []engine.Op{reserveOne("a", window), reserveOne("a", window), reserveOne("b", log), reserveOne("e", cut), reserveOne("c", check), several, several}
+	for _, id := range []string{"a", "b", "c", "e", string(keyOf(1))} {
 		ops = append(ops, settleAt(id, 1), settleAt(id, 1), cancelOf(id), engine.Op{Verb: engine.Delete, Key: []byte(id)})
 	}
 	more := reserveOne("d", check)
