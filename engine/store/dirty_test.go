@@ -222,6 +222,8 @@ func TestPolicyChangesAreReported(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	f.Add(uint8(limits.GCRA), uint8(0), int64(5), int64(1), sec, []byte{1, 2, 3})
 	f.Add(uint8(limits.SlidingLog), uint8(0), int64(5), int64(0), sec, []byte{88, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0})
+	f.Add(uint8(limits.SlidingSegments), uint8(2), int64(5), int64(0), sec, []byte{40, 0, 0, 0, 0, 0, 0, 128, 255, 255, 255, 255, 255, 255, 255, 127, 1, 0, 0, 0, 0, 0, 255, 255})
+	f.Add(uint8(limits.HistoryFixedWindow), uint8(limits.EachDay), int64(6), int64(0), int64(0), []byte{80, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 129, 1})
 	f.Add(uint8(limits.Concurrency), uint8(0), int64(5), int64(0), sec, []byte{64, 0, 0, 0, 27, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 255, 255, 255, 255, 127, 1, 0, 'x'})
 	f.Add(uint8(limits.FixedWindow), uint8(limits.EachDay), int64(5), int64(0), int64(0), []byte{})
 	s := New(Config{})
@@ -255,6 +257,12 @@ func FuzzLoad(f *testing.F) {
 		l := limits.Limit{Algorithm: limits.Algorithm(algorithm), Span: limits.Span(span), Capacity: capacity, Rate: limits.Rate{Tokens: tokens, Period: period}}
 		if l.Algorithm.HasLeast() {
 			l.Least = max(1, tokens/2)
+		}
+		if l.Algorithm == limits.SlidingSegments {
+			l.Segments, l.Span = span, 0
+		}
+		if l.Algorithm.Known() && l.Algorithm.Base() == limits.FixedWindow && l.Span != limits.FromFirst && capacity%2 == 0 {
+			l.History, l.Rollover = 3, 50
 		}
 		key := []byte("k")
 		if len(state) > 4 && state[3] > 0 {
