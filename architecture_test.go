@@ -36,10 +36,11 @@ var mayImport = map[string][]string{
 var within = map[string][]string{
 	"engine":                     {"engine/calendar", "engine/limits", "engine/internal/uint128"},
 	"engine/layout":              {"engine", "engine/internal/uint128"},
+	"engine/balance":             {"engine"},
 	"engine/blocks":              {},
 	"engine/largevalues":         {"engine", "engine/algorithm", "engine/blocks", "engine/large"},
 	"engine/large":               {"engine", "engine/blocks", "engine/datatype"},
-	"engine/algorithm":           {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/layout", "engine/purse", "engine/reservation", "engine/large"},
+	"engine/algorithm":           {"engine", "engine/balance", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/layout", "engine/purse", "engine/reservation", "engine/large"},
 	"engine/admission":           {"engine", "engine/algorithm", "engine/layout"},
 	"engine/keyspace":            {"engine", "engine/admission", "engine/algorithm", "engine/internal/arena", "engine/internal/limitset", "engine/internal/offheap", "engine/layout", "engine/purse", "engine/reservation", "engine/blocks", "engine/internal/tagindex", "engine/large", "engine/largevalues", "engine/spread"},
 	"engine/spread":              {"engine", "engine/algorithm"},

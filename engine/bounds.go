@@ -40,6 +40,8 @@ const (
 	MaxExtensions = 1_000_000
 	// MaxMarks bounds the windows from which one limit of a reservation has tokens that could go back.
 	MaxMarks = 256
+	// MaxCreditGrants bounds the grants of a balance that expire, at different times.
+	MaxCreditGrants = 256
 	// MaxWaiting bounds the requests that a Lend grants.
 	MaxWaiting = 1 << 20
 )

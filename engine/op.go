@@ -48,6 +48,8 @@ const (
 	Expect                   // at the front of an atomic batch: nothing of the batch is done unless every declared key still has its fingerprint in Who
 	ListWindows              // a Look that lists the windows of the key's limiter, in Result.Reply
 	Extend                   // take Tokens more from each limit of the reservation Key without a FixedCost, and remember it for MaxWait from now on if that is longer; a part: one of these limits
+	AddCredits               // in a Reserve: add Tokens to a balance, until PriorAt
+	ListCredits              // a Look that lists the credits of a balance, in Result.Reply
 )
 
 // Option changes how an Acquire decides.
@@ -73,6 +75,7 @@ const (
 	Merged       = UpTo         // Lend: Loan has requests that wait
 	Whole        = Force        // Lend: up to all tokens that are available, not only a part of them
 	WriteOnly    = Force        // Script: Key says which declared keys may not be read
+	Else         = Loaded       // a part, the last: a balance that gives what the limits before it cannot, see package request
 )
 
 // Op is one operation. It is a value: building it touches no state.
@@ -96,7 +99,7 @@ type Op struct {
 	KeyCount uint32       // Command, Script, Expect: the number of declared keys, one after the other
 	Loan     *Loan        // Lend, Return and Deposit
 	Report   *Report      // Adapt
-	PriorAt  int64        // Acquire, also in parts, Check, Lend, Settle, Extend: if not 0, a key without a limiter begins with the leader's allowance taken at this time, in nanoseconds since the Unix epoch; Script: a key that it does not declare, at the time of the script, and with AlsoDeclared any; Carry: when Tokens were taken
+	PriorAt  int64        // Acquire, also in parts, Check, Lend, Settle, Extend: if not 0, a key without a limiter begins with the leader's allowance taken at this time, in nanoseconds since the Unix epoch; Script: a key that it does not declare, at the time of the script, and with AlsoDeclared any; Carry: when Tokens were taken; AddCredits: when they expire, 0 for never
 	Parts    []Op         // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
 }
 
@@ -180,7 +183,7 @@ func (o *Op) SetMaxWait(nanos int64) {
 // HasOneKey reports whether the operation is about its Key alone.
 func (v Verb) HasOneKey() bool {
 	switch v {
-	case Acquire, Look, Refund, Release, Delete, Lend, Return, Void, Prepare, Deposit, Carry, Adapt, Fingerprint:
+	case Acquire, Look, Refund, Release, Delete, Lend, Return, Void, Prepare, Deposit, Carry, Adapt, Fingerprint, AddCredits:
 		return true
 	}
 	return v.Lists()
@@ -188,7 +191,7 @@ func (v Verb) HasOneKey() bool {
 
 // Lists reports whether the operation is a Look with a list of entries.
 func (v Verb) Lists() bool {
-	return v == Leases || v == ListLog || v == ListMembers || v == Loans || v == ListWindows
+	return v == Leases || v == ListLog || v == ListMembers || v == Loans || v == ListWindows || v == ListCredits
 }
 
 // Writes reports whether the operation can change state.
@@ -294,6 +297,31 @@ const MaxKeepPercent = 100_000
 
 // Valid reports whether k is in its range.
 func (k Keep) Valid() bool { return k == KeepNothing || k >= -MaxKeepPercent && k <= limits.MaxTokens }
+
+// HasElse reports whether the last of some parts is one with [Else].
+func HasElse(parts []Op) bool { return len(parts) > 0 && parts[len(parts)-1].Options&Else != 0 }
+
+// IsIncluded reports whether a part gives what it can of a cost whose rest a part with [Else] gives: its limit can give
+// less than it is asked for, and it has no cost of its own.
+func (o *Op) IsIncluded() bool {
+	return o.Options&(FixedCost|Else) == 0 && o.Limit.Algorithm.Base().Keeps()
+}
+
+// ElseValidly reports whether [Else] stands, if at all, at the last of the parts, a balance without a cost of its own,
+// after a part with which it divides the cost.
+func (o *Op) ElseValidly() bool {
+	for i := range o.Parts {
+		p := &o.Parts[i]
+		if p.Options&Else == 0 {
+			continue
+		}
+		if i != len(o.Parts)-1 || p.Limit.Algorithm != limits.Balance || p.Options&FixedCost != 0 {
+			return false
+		}
+		return slices.ContainsFunc(o.Parts[:i], func(p Op) bool { return p.IsIncluded() })
+	}
+	return true
+}
 
 // AsksNothing reports whether a part is only to be reported.
 func (o *Op) AsksNothing() bool { return o.Options&FixedCost != 0 && o.Tokens == 0 }

@@ -48,6 +48,8 @@ const (
 	NotNext                   // Extend: the next extension of the reservation has the number Result.Limit
 	AlreadySettled            // Extend: the reservation is settled
 	ReservationFull           // Extend: the reservation would have tokens of more than MaxMarks windows, or more than MaxTokens
+	TooManyCredits            // AddCredits: the balance would have more than limits.MaxTokens
+	TooManyGrants             // AddCredits: the balance has as many grants that expire as can be kept
 
 	endOfStatuses
 )
@@ -65,7 +67,7 @@ type Result struct {
 	Held      limits.Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
 	Bytes     int64            // Look: memory the entry takes
 	Lent      int64            // Look: tokens set aside for holders; Lend, Return, Void: for this holder
-	Number    uint64           // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated; Extend: the tokens of the reservation, with all its extensions; Check: of a part, the Warn of its limit
+	Number    uint64           // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated; Extend: the tokens of the reservation, with all its extensions; Check: of a part, the Warn of its limit, and OfBalance
 
 	// Work is the work of the answer beyond the fixed cost of an operation, in units of one lease read or 64 bytes
 	// copied: some 3 to 15 ns. It is not sent between nodes.
@@ -74,8 +76,11 @@ type Result struct {
 	Binding int      // AcquireAll, Check, Extend: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check, Extend, Settle: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; ListWindows: see [Result.Windows]; Adapt: the rate in tokens a second; Check: the name of a field, or of no policy; Settle, Extend: a key that is not permitted; Fingerprint: that of the key; kept for reuse from one Apply to the next
+	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; ListWindows: see [Result.Windows]; ListCredits: see [Result.Credits]; Adapt: the rate in tokens a second; Check: the name of a field, or of no policy; Settle, Extend: a key that is not permitted; Fingerprint: that of the key; kept for reuse from one Apply to the next
 }
+
+// OfBalance in Result.Number says that a part of a Check is a balance.
+const OfBalance = 1 << 8
 
 // Lease is one holder of a concurrency limit.
 type Lease struct {
@@ -152,7 +157,6 @@ func (res *Result) ShowsHeld() bool {
 func (res *Result) StillTaken(limit limits.Limit, elapsed int64) int64 {
 	left := res.Reset - elapsed
 	switch limit.Algorithm {
-	case limits.FixedWindow, limits.SlidingLog, limits.SlidingSegments:
 	case limits.SlidingWindow:
 		left -= limit.Rate.Period // Reset is the end of the next window
 	case limits.Concurrency:

@@ -84,6 +84,7 @@ var Additions = append([]Addition{
 	{Version: 3, Name: "SPREAD", IsUsed: inAnyLimit(func(op *engine.Op) bool {
 		return op.Verb == engine.Acquire && op.Options&engine.Spread != 0
 	})},
+	{Version: 3, Name: "BAL.ADD and BAL.INFO", IsUsed: usesVerb(engine.AddCredits, engine.ListCredits)},
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},
 	{Version: distinctTimes, Name: "a time of its own for each script"},
 }, addedAlgorithms()...)

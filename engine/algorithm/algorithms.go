@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/balance"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
@@ -65,6 +66,9 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.Class: {
 		Decide: decideClass, Look: lookClass, Refund: refundClass, Mark: markClass, Unreserve: unreserveClass, Expired: classExpired, Rewind: rewindClass,
 		Need: needClass, Full: fullClass, Write: writeClass, Valid: validClass, Plain: plainClass, Detail: detailClass},
+	limits.Balance: {
+		Decide: decideBalance, Look: lookBalance, Refund: refundBalance, Mark: markBalance, Unreserve: unreserveBalance, Expired: balance.Expired, Rewind: balance.Rewind,
+		Need: needBalance, Full: func(*limits.Limit) int64 { return 0 }, Write: writeReservation, Valid: balance.Valid, Plain: balance.Plain},
 	limits.Adaptive: {Bytes: adaptiveBytes,
 		Decide: decideAdaptive, Look: lookAdaptive, Refund: refundAdaptive, Expired: adaptiveExpired, Rewind: rewindTimes(0, 24, pauseOffset, usedAtOffset), Detail: detailAdaptive},
 }

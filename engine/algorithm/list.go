@@ -14,6 +14,8 @@ func List(c *Call) bool {
 		listMembers(c)
 	case engine.ListWindows:
 		listWindows(c)
+	case engine.ListCredits:
+		listCredits(c)
 	default:
 		return false
 	}

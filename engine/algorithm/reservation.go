@@ -14,7 +14,8 @@ func reservationExpired(state []byte, _ *limits.Limit, now int64) bool {
 // lookReservation reports the time until it is forgotten.
 func lookReservation(c *Call) { c.Result.Reset = reservation.State(c.State).End() - c.Now }
 
-// writeReservation keeps a new reservation: the content of the call is all of its state but the size.
+// writeReservation keeps a new reservation, or the credits of a balance: the content of the call is all of the state but
+// the size.
 func writeReservation(c *Call, state []byte) {
 	clear(state[layout.VariableHead+copy(state[layout.VariableHead:], c.Content):])
 }

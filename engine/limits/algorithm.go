@@ -52,6 +52,7 @@ const (
 	StreamValue // as StringValue
 
 	SlidingSegments // SW.ACQUIRE with SEGMENTS
+	Balance         // BAL.ACQUIRE
 )
 
 // Param is one parameter of a limit as [Limit.Params] reports it.
@@ -115,6 +116,7 @@ var propertiesOf = [...]properties{
 	StreamValue: {name: "stream", format: 3, value: true, params: noParams},
 
 	SlidingSegments: {name: "sliding-segments", format: 3, decides: true, keeps: true, warns: true, params: segmentsParams},
+	Balance:         {name: "balance", format: 3, decides: true, params: noParams},
 }
 
 // AlgorithmCount is the number of algorithms and kinds of keys, [NoAlgorithm] among them.

@@ -136,7 +136,7 @@ func (l *Limit) invalidField() string {
 	switch {
 	case l.Algorithm == NoAlgorithm || !l.Algorithm.Known():
 		return "algorithm"
-	case l.Algorithm.IsValue():
+	case l.Algorithm.IsValue() || l.Algorithm == Balance:
 		if *l != (Limit{Algorithm: l.Algorithm}) {
 			return "parameters"
 		}

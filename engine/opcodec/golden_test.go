@@ -99,6 +99,10 @@ func goldenOps() []engine.Op {
 		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: part.Limit, Options: engine.Spread}}},
 		{Verb: engine.Acquire, Key: key, Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachMonth, History: 2, Rollover: 50, Warn: 80, Capacity: 7}, Tokens: 1},
 		{Verb: engine.Acquire, Key: key, Limit: limits.Limit{Algorithm: limits.SlidingSegments, Segments: 20, Capacity: 7, Rate: limits.Rate{Period: sec}}, Tokens: 1},
+		{Verb: engine.Reserve, Key: key, MaxWait: sec, Parts: []engine.Op{{Verb: engine.AddCredits, Key: who, Limit: limits.Limit{Algorithm: limits.Balance}, Tokens: 300, PriorAt: sec}}},
+		{Verb: engine.ListCredits, Key: key},
+		{Verb: engine.AcquireAll, Tokens: 3, Parts: []engine.Op{{Key: key, Limit: part.Limit, Tokens: 3}, {Key: who, Limit: limits.Limit{Algorithm: limits.Balance}, Tokens: 3, Options: engine.Else}}},
+		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: part.Limit}, {Key: window.Key, Limit: limits.Limit{Algorithm: limits.Balance}, Options: engine.Else}}},
 	}
 }
 

@@ -31,7 +31,7 @@ import (
 //	...     the operation that a Reserve carries out
 //	varint  number of parts; each is an operation again, with the fields that parts have
 //
-// Parts of an AcquireAll share its options and its longest wait; FixedCost and Spread alone are their own. Where a policy is only
+// Parts of an AcquireAll share its options and its longest wait; FixedCost, Spread and Else are their own. Where a policy is only
 // looked for, a name longer than any can have is cut off after MaxPolicyName+1 bytes: there is still none of that
 // name.
 const (
@@ -144,7 +144,7 @@ const (
 // opLayouts has a row for every verb. Tests add more.
 var opLayouts = []opLayout{
 	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldKeep | fieldPrior | fieldWeight, options: byte(engine.Peek | engine.UpTo | engine.Force | engine.Spread), check: asks},
-	engine.AcquireAll:  {fields: fieldTokens | fieldMaxWait | fieldParts, parts: partFields, options: byte(engine.Peek | engine.FromPurses), partOptions: byte(engine.FixedCost | engine.Spread), check: asksAll},
+	engine.AcquireAll:  {fields: fieldTokens | fieldMaxWait | fieldParts, parts: partFields, options: byte(engine.Peek | engine.FromPurses), partOptions: byte(engine.FixedCost | engine.Spread | engine.Else), check: asksAll},
 	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey | fieldMaxWait | fieldKeep | fieldPrior, options: byte(engine.Peek | engine.NamedFields | engine.FromPurses), check: checks},
 	engine.Look:        {fields: fieldKey},
 	engine.Refund:      {fields: fieldKey | fieldTokens},
@@ -152,9 +152,9 @@ var opLayouts = []opLayout{
 	engine.Leases:      {fields: fieldKey},
 	engine.Delete:      {fields: fieldKey},
 	engine.Flush:       {},
-	engine.SetPolicy:   {fields: fieldKey | fieldParts, parts: policyPartFields, options: byte(engine.Shadow | engine.Strict | engine.NamedFields), partOptions: byte(engine.FixedCost | engine.Spread), check: isPolicy},
+	engine.SetPolicy:   {fields: fieldKey | fieldParts, parts: policyPartFields, options: byte(engine.Shadow | engine.Strict | engine.NamedFields), partOptions: byte(engine.FixedCost | engine.Spread | engine.Else), check: isPolicy},
 	engine.DropPolicy:  {fields: fieldKey, check: isPolicy},
-	engine.SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: policyPartFields, options: byte(engine.NamedFields), partOptions: byte(engine.FixedCost | engine.Spread), check: isPolicy},
+	engine.SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: policyPartFields, options: byte(engine.NamedFields), partOptions: byte(engine.FixedCost | engine.Spread | engine.Else), check: isPolicy},
 	engine.Restrict:    {fields: fieldKey | fieldWho, options: byte(engine.DenyNew|engine.OverflowNew) << 1, check: isPolicy},
 
 	engine.Command: {fields: fieldArgs, options: byte(engine.Peek), check: runs},
@@ -184,6 +184,9 @@ var opLayouts = []opLayout{
 	engine.Fingerprint: {fields: fieldKey},
 	engine.Expect:      {fields: fieldArgs | fieldWho, check: expects},
 	engine.ListWindows: {fields: fieldKey},
+
+	engine.AddCredits:  {fields: fieldKey | fieldLimit | fieldTokens | fieldPrior, check: addsCredits},
+	engine.ListCredits: {fields: fieldKey},
 
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1, check: isPolicy},
 }

@@ -38,7 +38,7 @@ func bucket(capacity, tokens, period int64) limits.Limit {
 func anyLimit(r *rand.Rand) limits.Limit {
 	algorithms := limits.Algorithms()
 	l := limits.Limit{Algorithm: algorithms[r.IntN(len(algorithms))]}
-	for l.Check() != nil { // tries until the fields suit the algorithm
+	for l.Algorithm != limits.Balance && l.Check() != nil { // tries until the fields suit the algorithm
 		l.Span, l.Anchor, l.Warn, l.History, l.Rollover, l.Segments, l.Capacity = 0, calendar.Anchor{}, 0, 0, 0, 0, 1+r.Int64N(1<<r.IntN(39))
 		if r.IntN(3) == 0 {
 			l.Warn = uint8(r.IntN(limits.MaxWarn + 2))
@@ -117,6 +117,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 			op.Parts[i].Tokens, op.Parts[i].Options = tokens, op.Options
 			randomCost(r, &op.Parts[i])
 		}
+		randomElse(r, &op)
 		op.SetMaxWait([]int64{0, 0, engine.NoWait, limits.MaxDuration}[r.IntN(4)])
 		if r.IntN(4) == 0 {
 			op = randomTree(r, tokens, op.Options, text)
@@ -142,6 +143,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 		for i := range op.Parts {
 			randomCost(r, &op.Parts[i])
 		}
+		randomElse(r, &op)
 	case engine.DropPolicy:
 		op.Key = text(255)
 	case engine.Restrict:
@@ -183,7 +185,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 	case engine.Reserve:
 		op.MaxWait = []int64{limits.MinDuration, sec, limits.MaxDuration}[r.IntN(3)]
 		for op.Parts == nil || !valid(&op) {
-			op.Parts = []engine.Op{randomOpOf(r, []engine.Verb{engine.Acquire, engine.AcquireAll, engine.Check}[r.IntN(3)], among)}
+			op.Parts = []engine.Op{randomOpOf(r, []engine.Verb{engine.Acquire, engine.AcquireAll, engine.Check, engine.AddCredits}[r.IntN(4)], among)}
 		}
 	case engine.Lend, engine.Return, engine.Void, engine.Loans:
 		op = randomLoan(r, op.Verb, among, op.Key, tokens, text)
@@ -224,6 +226,8 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 		for i := range op.Parts {
 			op.Parts[i].PriorAt = randomPriorAt(r)
 		}
+	case engine.AddCredits:
+		op.Limit, op.Tokens = limits.Limit{Algorithm: limits.Balance}, 1+r.Int64N(limits.MaxTokens)
 	case engine.Carry:
 		op.Limit, op.Tokens, op.PriorAt = bucket(10, 1, sec), 1+r.Int64N(limits.MaxTokens), 1+r.Int64N(1<<62)
 	}
@@ -262,6 +266,17 @@ func randomCost(r *rand.Rand, part *engine.Op) {
 func randomSpread(r *rand.Rand, op *engine.Op) {
 	if op.Limit.Algorithm.Spreads() && r.IntN(3) == 0 {
 		op.Options |= engine.Spread
+	}
+}
+
+// randomElse lets the last of some limits follow an ELSE, if it can.
+func randomElse(r *rand.Rand, op *engine.Op) {
+	last := &op.Parts[len(op.Parts)-1]
+	if r.IntN(3) == 0 {
+		*last = engine.Op{Key: last.Key, Limit: limits.Limit{Algorithm: limits.Balance}, Tokens: op.Tokens, Options: op.Options & engine.Peek}
+	}
+	if last.Options |= engine.Else; !op.ElseValidly() {
+		last.Options &^= engine.Else
 	}
 }
 

@@ -68,12 +68,24 @@ func (r *Reader) next(op *engine.Op) bool {
 // readRequest reads the operation that a Reserve carries out.
 func (r *Reader) readRequest(op *engine.Op) bool {
 	var request engine.Op
-	if len(r.in.Rest) == 0 || !canBeReserved(engine.Verb(r.in.Rest[0]&verbMask)) || !r.next(&request) {
+	if !canBeReserved(r.nextVerb()) || !r.next(&request) {
 		return false
 	}
 	r.parts = append(r.parts, request)
 	op.Parts = r.parts[len(r.parts)-1 : len(r.parts) : len(r.parts)]
 	return true
+}
+
+// nextVerb is the verb of the operation that comes next, verbFollows if there is none.
+func (r *Reader) nextVerb() engine.Verb {
+	rest := r.in.Rest
+	switch {
+	case len(rest) > 0 && rest[0]&verbMask != verbFollows:
+		return engine.Verb(rest[0] & verbMask)
+	case len(rest) > 1:
+		return engine.Verb(rest[1])
+	}
+	return verbFollows
 }
 
 func (r *Reader) readArgs(op *engine.Op) bool {

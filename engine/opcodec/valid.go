@@ -35,7 +35,7 @@ func asksAll(op *engine.Op) bool {
 			return false
 		}
 	}
-	return len(op.Parts) > 0 && op.TreesValidly()
+	return len(op.Parts) > 0 && op.TreesValidly() && op.ElseValidly()
 }
 
 func checks(op *engine.Op) bool {
@@ -94,7 +94,7 @@ func listsLog(op *engine.Op) bool { return op.Tokens > 0 && op.Tokens <= engine.
 
 // canBeReserved reports whether a Reserve may carry out an operation of a verb.
 func canBeReserved(v engine.Verb) bool {
-	return v == engine.Acquire || v == engine.AcquireAll || v == engine.Check
+	return v == engine.Acquire || v == engine.AcquireAll || v == engine.Check || v == engine.AddCredits
 }
 
 func reserves(op *engine.Op) bool {
@@ -103,7 +103,7 @@ func reserves(op *engine.Op) bool {
 	}
 	request := &op.Parts[0]
 	return canBeReserved(request.Verb) && request.Options&(engine.Peek|engine.FromPurses) == 0 &&
-		(request.Verb != engine.Acquire || request.Limit.Algorithm.Keeps())
+		(request.Verb != engine.Acquire || request.Limit.Algorithm.Keeps() || request.Limit.Algorithm == limits.Balance)
 }
 
 func settles(op *engine.Op) bool {
@@ -159,6 +159,8 @@ func deposits(op *engine.Op) bool {
 func carries(op *engine.Op) bool {
 	return op.Limit.Algorithm.CanBeLent() && op.Tokens > 0 && op.PriorAt > 0
 }
+
+func addsCredits(op *engine.Op) bool { return op.Limit.Algorithm == limits.Balance && op.Tokens > 0 }
 
 func adapts(op *engine.Op) bool { return op.Report != nil && op.Report.Valid() }
 

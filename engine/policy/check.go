@@ -16,12 +16,12 @@ func Check(o *engine.Op) error {
 	}
 	for i := range o.Parts {
 		p := &o.Parts[i]
-		if !p.Limit.IsAskable() || len(p.Key) > engine.MaxKeyBytes || len(p.Who) > engine.MaxKeyBytes || p.Options&^(engine.FixedCost|engine.Spread) != 0 ||
+		if !p.Limit.IsAskable() || len(p.Key) > engine.MaxKeyBytes || len(p.Who) > engine.MaxKeyBytes || p.Options&^(engine.FixedCost|engine.Spread|engine.Else) != 0 ||
 			p.Tokens < 0 || p.Tokens > limits.MaxTokens || !p.KeepsValidly() || !p.WeighsValidly() || !p.SpreadsValidly() {
 			return keyspace.ErrState
 		}
 	}
-	if _, err := o.CheckTemplates(); err != nil || !o.TreesValidly() {
+	if _, err := o.CheckTemplates(); err != nil || !o.TreesValidly() || !o.ElseValidly() {
 		return keyspace.ErrState
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Filled is the limits that a check asks. It is filled again for each check, so that its room is used again.
@@ -99,11 +100,14 @@ func (f *Filled) Complete(check *engine.Op, res *engine.Result) {
 	}
 }
 
-// ShowThresholds says of each limit of a check at which percentage it warns: the node that answers the client may not
-// know the policy.
+// ShowThresholds says of each limit of a check at which percentage it warns, and whether it is a balance: the node that
+// answers the client may not know the policy.
 func ShowThresholds(parts []engine.Op, res *engine.Result) {
 	for i := range res.Parts {
 		res.Parts[i].Number = uint64(parts[i].Limit.Warn)
+		if parts[i].Limit.Algorithm == limits.Balance {
+			res.Parts[i].Number |= engine.OfBalance
+		}
 	}
 }
 

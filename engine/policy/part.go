@@ -9,7 +9,7 @@ import (
 type part struct {
 	limit    limits.Limit
 	key, who engine.Template
-	options  engine.Option // FixedCost and Spread
+	options  engine.Option // FixedCost, Spread and Else
 	tokens   int64         // of a FixedCost
 	keep     engine.Keep
 	weight   int64
@@ -25,7 +25,7 @@ func newParts(op *engine.Op) []part {
 		p := &op.Parts[i]
 		key, _ := engine.ReadTemplate(p.Key, named)
 		who, _ := p.WhoTemplate(named)
-		parts[i] = part{limit: p.Limit, key: key, who: who, options: p.Options & (engine.FixedCost | engine.Spread), keep: p.Keep, weight: p.Weight, named: named}
+		parts[i] = part{limit: p.Limit, key: key, who: who, options: p.Options & (engine.FixedCost | engine.Spread | engine.Else), keep: p.Keep, weight: p.Weight, named: named}
 		if p.Options&engine.FixedCost != 0 {
 			parts[i].tokens = p.Tokens
 		}

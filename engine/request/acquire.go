@@ -45,6 +45,7 @@ func (g *group) acquire(r *Runner, now int64, whole *engine.Op, parts []engine.O
 	res.Grow(len(parts))
 	g.admission, g.denied, g.full = &r.keys.Admission, &r.keys.Denied, false
 	defer g.unlockShared()
+	parts = g.division.open(whole, parts, g.parts)
 	if g.reserving != nil && g.repeat(now, parts, res) {
 		return true
 	}
@@ -133,6 +134,9 @@ func (g *group) ask(now int64, parts []engine.Op, whole *engine.Result) (binding
 	if g.reserving != nil && !g.id.place.Found {
 		g.made = append(g.made, g.reserving.Key)
 	}
+	if g.division.cost > 0 {
+		g.division.split(g, now, parts, results)
+	}
 	for i := 0; i < len(parts); {
 		first, res := i, &results[i]
 		if levels := engine.TreeAt(parts, i); levels > 0 && !parts[i].AsksNothing() {
@@ -148,6 +152,9 @@ func (g *group) ask(now int64, parts []engine.Op, whole *engine.Result) (binding
 		if !res.Allowed && (binding < 0 || res.Binds(&results[binding])) {
 			binding = first
 		}
+	}
+	if g.division.cost > 0 {
+		return g.division.bind(g, now, parts, results, binding)
 	}
 	return binding
 }

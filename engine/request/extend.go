@@ -35,7 +35,7 @@ func (r *Runner) extend(g *group, now int64, op *engine.Op, res *engine.Result, 
 	g.reserving, g.id.entries, g.id.bytes = op, 0, 0
 	defer func() { g.reserving = nil }()
 	if done = g.askForMore(now, op, op.Tokens, parts, res, readOnly); op.Options&engine.UpTo != 0 && res.Status == engine.OK && !res.Allowed {
-		if most := mostOf(parts, res); most > 0 {
+		if most := min(op.Tokens, mostOf(parts, res)); most > 0 {
 			done = g.askForMore(now, op, most, parts, res, readOnly)
 		}
 	}
@@ -52,12 +52,14 @@ func (g *group) askForMore(now int64, op *engine.Op, tokens int64, parts []engin
 	res.Grow(len(parts))
 	for i := range parts {
 		p := &g.settlements[i]
-		parts[i] = engine.Op{Verb: engine.Extend, Key: p.Key, Who: p.Who, Limit: p.Limit, Tokens: tokens, PriorAt: op.PriorAt}
+		parts[i] = p.asPart()
+		parts[i].Verb, parts[i].Tokens, parts[i].PriorAt = engine.Extend, tokens, op.PriorAt
 		if isPaid(&p.Part) {
 			parts[i].Tokens, parts[i].Options = 0, engine.FixedCost
 		}
 	}
-	return g.decide(now, &engine.Op{Verb: engine.AcquireAll, Tokens: tokens}, parts, res, readOnly)
+	whole := &engine.Op{Verb: engine.AcquireAll, Tokens: tokens}
+	return g.decide(now, whole, g.division.open(whole, parts, g.parts), res, readOnly)
 }
 
 // isPaid reports whether an extension asks nothing of a limit.
@@ -68,15 +70,23 @@ func isPaid(p *reservation.Part) bool {
 	return p.FixedCost
 }
 
-// mostOf is the number of tokens that each of the limits has left, after a denial; 0 if that is none.
+// mostOf is the number of tokens that the limits can give, after a denial: those that each of them has left, and with a
+// balance after [engine.Else] its credits in addition to what is left of the included limits; 0 if that is none.
 func mostOf(parts []engine.Op, res *engine.Result) int64 {
-	most := int64(limits.MaxTokens)
+	most, included, credits := int64(limits.MaxTokens), int64(limits.MaxTokens), int64(0)
+	divides := engine.HasElse(parts)
 	for i := range parts {
-		if parts[i].Tokens > 0 && parts[i].Limit.Algorithm != limits.Concurrency {
-			most = min(most, parts[i].Tokens, res.Parts[i].Remaining)
+		switch p, left := &parts[i], max(0, res.Parts[i].Remaining); {
+		case p.Options&engine.FixedCost != 0 || p.Limit.Algorithm == limits.Concurrency:
+		case p.Options&engine.Else != 0:
+			credits = left
+		case divides && p.IsIncluded():
+			included = min(included, left)
+		default:
+			most = min(most, left)
 		}
 	}
-	return max(0, most)
+	return min(most, included+credits)
 }
 
 // describeExtension is describe for a reservation that is extended.
@@ -89,11 +99,8 @@ func (g *group) describeExtension(now int64, parts []engine.Op, res *engine.Resu
 	contents.Extensions = reservation.Extensions{Count: g.reserving.Nth, Granted: res.Granted, Wait: res.Wait, Total: total}
 	b, isFull := reservation.Begin(g.content[:0], &contents), total > limits.MaxTokens
 	for i := range parts {
-		p, c, part := &g.settlements[i], &g.calls[i], parts[i]
-		part.Options = 0
-		if p.FixedCost {
-			part.Options = engine.FixedCost
-		}
+		p, c := &g.settlements[i], &g.calls[i]
+		part := p.asPart()
 		added := res.Parts[i].Granted
 		if p.Limit.Algorithm == limits.Concurrency {
 			added = 0

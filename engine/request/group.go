@@ -41,6 +41,8 @@ type group struct {
 	touched     uint64
 	sought      bool // the memory of its keys was touched together with the memory of other requests
 	settlements []settlement
+
+	division division
 }
 
 // The most requests for several limits that are looked up together, and the most keys that they have. More would hold

@@ -115,9 +115,13 @@ func (g *group) repeat(now int64, parts []engine.Op, res *engine.Result) (done b
 	}
 	g.repeated = true
 	res.Allowed, res.Binding, res.Number = true, -1, engine.Repeated
-	res.Granted, res.Wait, _ = reservation.State(c.State).Parts()
+	var charged engine.PartReader
+	res.Granted, res.Wait, charged = reservation.State(c.State).Parts()
 	for i := range parts {
 		g.report(now, i, &parts[i], &res.Parts[i])
+		if p := reservation.NextPart(&charged); g.division.cost > 0 {
+			res.Parts[i].Granted = p.Charged()
+		}
 	}
 	return true
 }
@@ -150,13 +154,18 @@ func (g *group) describe(now int64, parts []engine.Op, res *engine.Result) engin
 	if g.check.Shadow {
 		wait = 0
 	}
-	b := reservation.Begin(g.content[:0], &reservation.Contents{End: now + g.reserving.MaxWait, Fingerprint: g.fingerprint, Granted: granted, Wait: wait})
+	isPayment := parts[0].Verb == engine.AddCredits // which has taken nothing that could be settled
+	b := reservation.Begin(g.content[:0], &reservation.Contents{
+		End: now + g.reserving.MaxWait, Fingerprint: g.fingerprint, Granted: granted, Wait: wait, Settled: isPayment})
 	for i := range parts {
-		c := &g.calls[i]
-		if g.marks = g.marks[:0]; c.HasMark() {
-			g.marks = append(g.marks, reservation.Mark{At: c.Mark(), Tokens: res.Parts[i].Granted})
+		c, charged := &g.calls[i], res.Parts[i].Granted
+		if isPayment {
+			charged = 0
 		}
-		b = reservation.AppendPart(b, &parts[i], res.Parts[i].Granted, g.marks)
+		if g.marks = g.marks[:0]; c.HasMark() {
+			g.marks = append(g.marks, reservation.Mark{At: c.Mark(), Tokens: charged})
+		}
+		b = reservation.AppendPart(b, &parts[i], charged, g.marks)
 	}
 	g.content = b
 	g.idCall.Op, g.idCall.Limit, g.idCall.Content = &g.idOp, g.idOp.Limit, b

@@ -65,8 +65,11 @@ func (r *Runner) repeatCheck(g *group, now int64, op *engine.Op, res *engine.Res
 func (g *group) reportReserved(now int64, res *engine.Result) {
 	for i := range g.settlements {
 		p := &g.settlements[i]
-		g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit}
+		g.parts[i] = p.asPart()
 		g.report(now, i, &g.parts[i], &res.Parts[i])
+		if g.settlements[len(g.settlements)-1].Else {
+			res.Parts[i].Granted = p.Charged()
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, 
 		return true
 	}
 	res.Grow(count)
+	divideUse(g, now, op, state.IsSettled())
 	if state.IsSettled() {
 		return g.repeatSettlement(now, count, res)
 	}
@@ -39,7 +40,7 @@ func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, 
 // time at which the operation is decided; and the shards that it has locked.
 func (r *Runner) openReservation(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (state reservation.State, at int64, shards []uint32) {
 	res.Clear()
-	g.admission, g.full = &r.keys.Admission, false
+	g.admission, g.full, g.division = &r.keys.Admission, false, division{}
 	shards = g.lockSettlement(r, op, locked)
 	now = r.keys.Instant(shards, now, !readOnly)
 	g.id.place = g.id.shard.Find(g.id.tag, op.Key)

@@ -20,6 +20,7 @@ const (
 
 	hasWarn  = 0x80 // in the byte of the algorithm
 	hasMarks = 0x40 // also there: marks of extensions follow the first
+	hasElse  = 1    // of a balance, in place of the span
 )
 
 // amountBytes is the size of an amount, which settling replaces in place.
@@ -34,6 +35,7 @@ func amountBytes(has byte) uint64 {
 type Part struct {
 	Limit     limits.Limit
 	FixedCost bool
+	Else      bool   // it is the balance after ELSE
 	amount    []byte // where the amount is in the state
 	mark      int64  // of the first grant
 	marks     []byte // of extensions, as appendMarks writes them
@@ -126,6 +128,9 @@ func AppendPart(b []byte, op *engine.Op, charged int64, marks []Mark) []byte {
 	}
 	if op.Options&engine.FixedCost != 0 {
 		has |= hasFixedCost
+	}
+	if op.Options&engine.Else != 0 {
+		has |= hasElse
 	}
 	if l.Algorithm.HasRate() {
 		has |= hasRate
@@ -241,6 +246,9 @@ func NextPart(r *engine.PartReader) (p Part) {
 	algorithm, has := r.Byte(), r.Byte()
 	p.Limit.Algorithm = limits.Algorithm(algorithm &^ (hasWarn | hasMarks))
 	p.FixedCost, p.Limit.Span = has&hasFixedCost != 0, limits.Span(has&hasSpan)
+	if p.Limit.Algorithm == limits.Balance {
+		p.Else, p.Limit.Span = has&hasElse != 0, 0
+	}
 	p.Limit.Capacity = int64(r.Uvarint())
 	if has&hasRate != 0 {
 		p.Limit.Rate.Tokens = int64(r.Uvarint())

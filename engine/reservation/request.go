@@ -13,6 +13,9 @@ func AppendRequest(b []byte, op *engine.Op) []byte {
 	b = binary.AppendVarint(binary.AppendUvarint(b, uint64(op.Tokens)), op.MaxWait)
 	b = binary.AppendVarint(b, int64(op.Keep))
 	b = layout.AppendText(layout.AppendText(b, op.Key), op.Who)
+	if op.Verb == engine.AddCredits {
+		b = binary.AppendVarint(b, op.PriorAt)
+	}
 	if op.Weight != 0 {
 		b = binary.AppendUvarint(b, uint64(op.Weight))
 	}

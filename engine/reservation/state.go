@@ -61,6 +61,7 @@ type Contents struct {
 	Fingerprint uint64
 	Granted     int64 // by the request
 	Wait        int64 // of the request, nanoseconds
+	Settled     bool
 	Extensions  Extensions
 }
 
@@ -69,8 +70,11 @@ func Begin(b []byte, c *Contents) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(c.End))
 	b = binary.LittleEndian.AppendUint64(b, c.Fingerprint)
 	flags := byte(0)
+	if c.Settled {
+		flags |= isSettled
+	}
 	if c.Extensions.Count > 0 {
-		flags = isExtended
+		flags |= isExtended
 	}
 	b = append(b, flags, 0, 0, 0, 0)
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(c.Granted)), uint64(c.Wait))

@@ -21,6 +21,9 @@ func (r State) View() View {
 		if p.FixedCost {
 			op.Options = engine.FixedCost
 		}
+		if p.Else {
+			op.Options |= engine.Else
+		}
 		v.Parts = append(v.Parts, op)
 	}
 	return v

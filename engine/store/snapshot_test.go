@@ -264,9 +264,15 @@ func TestSnapshotIsUnchangedByEveryVerb(t *testing.T) {
 		if one == limits.SlidingSegments {
 			take.Limit.Segments = 6
 		}
+		if one == limits.Balance {
+			take.Limit = limits.Limit{Algorithm: one}
+		}
 		changed := 0
 		for _, op := range []engine.Op{take, {Verb: engine.Refund, Key: take.Key, Tokens: 1}, {Verb: engine.Release, Key: take.Key, Who: []byte("0")}, {Verb: engine.Delete, Key: take.Key}, {Verb: engine.Flush}} {
 			s := New(Config{Shards: 1})
+			if one == limits.Balance {
+				ask(s, epoch, engine.Op{Verb: engine.Reserve, Key: []byte("payment"), MaxWait: sec, Parts: []engine.Op{{Verb: engine.AddCredits, Key: take.Key, Limit: take.Limit, Tokens: 30}}})
+			}
 			for i := range 9 { // until the state grows
 				take.Who = fmt.Append(nil, i)
 				ask(s, epoch+int64(i), take)

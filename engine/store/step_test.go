@@ -78,6 +78,7 @@ func stepRequest(r *rand.Rand, n int) engine.Op {
 			p.Tokens, p.Options = op.Tokens, op.Options
 			op.Parts = append(op.Parts, p)
 		}
+		stepElse(r, &op)
 		return op
 	}
 	op := stepPart(r, n)
@@ -89,11 +90,26 @@ func stepRequest(r *rand.Rand, n int) engine.Op {
 	return op
 }
 
+// stepElse lets a balance give what the limits before it cannot, if it is the last.
+func stepElse(r *rand.Rand, op *engine.Op) {
+	last := &op.Parts[len(op.Parts)-1]
+	if r.IntN(3) == 0 {
+		last.Limit, last.Key = limits.Limit{Algorithm: limits.Balance}, fmt.Appendf(nil, "key-%d", 8+23-slices.Index(limits.Algorithms(), limits.Balance))
+		last.Who, last.Weight = nil, 0
+	}
+	if last.Options |= engine.Else; !op.ElseValidly() {
+		last.Options &^= engine.Else
+	}
+}
+
 // stepReserve gives a request one of a few ids, some of which are keys of limits. Each id has few requests, so that
 // they are often sent again.
 func stepReserve(r *rand.Rand) engine.Op {
 	id := stepID(r)
 	r = rand.New(rand.NewPCG(uint64(id[len(id)-1]), uint64(r.IntN(3))))
+	if r.IntN(6) == 0 {
+		return stepPayment(r, id)
+	}
 	for {
 		request := stepRequest(r, r.IntN(24))
 		if request.Options&engine.Peek == 0 && (request.Verb != engine.Acquire || request.Limit.Algorithm.Keeps()) {
@@ -108,6 +124,16 @@ func stepExtend(r *rand.Rand) engine.Op {
 		op.MaxWait = 1 + r.Int64N(30*sec)
 	}
 	return op
+}
+
+// stepPayment adds credits, mostly to a balance.
+func stepPayment(r *rand.Rand, id []byte) engine.Op {
+	n := 8 + 23 - slices.Index(limits.Algorithms(), limits.Balance)
+	add := engine.Op{Verb: engine.AddCredits, Key: fmt.Appendf(nil, "key-%d", n-r.IntN(8)/7), Limit: limits.Limit{Algorithm: limits.Balance}, Tokens: 1 + r.Int64N(60)}
+	if r.IntN(2) == 0 {
+		add.PriorAt = epoch + r.Int64N(200*sec)
+	}
+	return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: limits.MaxDuration, Parts: []engine.Op{add}}
 }
 
 func stepSettle(r *rand.Rand) engine.Op {
@@ -196,6 +222,9 @@ func stepPart(r *rand.Rand, n int) engine.Op {
 	if algorithm.Warns() && l.Capacity%2 == 0 {
 		l.Warn = uint8(1 + 4*n)
 	}
+	if algorithm == limits.Balance {
+		l = limits.Limit{Algorithm: algorithm}
+	}
 	op := engine.Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: l, Tokens: 1}
 	if algorithm.NeedsWho() {
 		op.Who = stepHolder(r)
@@ -235,6 +264,7 @@ func stepPolicy(r *rand.Rand) engine.Op {
 		}
 		op.Parts = append(op.Parts, p)
 	}
+	stepElse(r, &op)
 	return op
 }
 

@@ -13,7 +13,7 @@ func TestOnlyLimitsThatDecideAreAsked(t *testing.T) {
 	for a := limits.NoAlgorithm; a.Known(); a++ {
 		limit := limits.Limit{Algorithm: a, Capacity: 1, Rate: limits.Rate{Tokens: 1, Period: sec}}
 		switch {
-		case a.IsValue():
+		case a.IsValue(), a == limits.Balance:
 			limit = limits.Limit{Algorithm: a}
 		case !a.HasRate():
 			limit.Rate.Tokens = 0

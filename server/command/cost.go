@@ -160,7 +160,7 @@ func (r *Row) mustHaveCost() {
 // AcquireCost is the cost of asking a limit of this algorithm.
 func AcquireCost(a limits.Algorithm) Cost {
 	switch a {
-	case limits.Concurrency, limits.Class:
+	case limits.Concurrency, limits.Class, limits.Balance:
 		return HolderLookup
 	case limits.SlidingLog, limits.FairShare:
 		return LogCopy

@@ -138,6 +138,10 @@ func WriteFailure(w *resp.Writer, res *engine.Result) bool {
 			return true
 		}
 		w.Error(errNotRefundable.Error())
+	case engine.TooManyCredits:
+		w.Error(errTooManyCredits.With(limits.MaxTokens).Error())
+	case engine.TooManyGrants:
+		w.Error(errTooManyGrants.With(engine.MaxCreditGrants).Error())
 	case engine.TooManyMembers:
 		w.Error(errTooManyMembers.With(engine.MaxMembers).Error())
 	default:

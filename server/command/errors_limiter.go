@@ -23,6 +23,9 @@ var (
 	ErrNoValue        = LimiterErrors.Add("ERR %s: needs a value", "")
 	errTooManyMembers = LimiterErrors.Add("ERR member: the pool already has %d active members, the maximum",
 		"A member stays active until the refill has given back the tokens that it took. Try again later, use fewer names, or divide the members among several pools.")
+	errTooManyCredits = LimiterErrors.Add("ERR credits: a balance has at most %d credits; nothing was added", "")
+	errTooManyGrants  = LimiterErrors.Add("ERR EXPIRE: the balance already has credits that expire at %d different times, the maximum; nothing was added",
+		"Let payments of one day or month expire at the same time, such as the end of the day: such credits count as one.")
 	errSharesNotRefundable = LimiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
 		"`RL.REFUND` cannot know whose tokens to give back. Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
 	errNotRefundable = LimiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded", "")

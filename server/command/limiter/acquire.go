@@ -26,6 +26,8 @@ var limitSpecs = []limitSpec{
 		noWarn: "the limit itself moves with the reports of AD.REPORT"},
 	{word: "HT", algorithm: limits.Class, params: []string{"rate_capacity", "rate", "ceil_capacity", "ceil"}, options: " UNDER key capacity rate [UNDER key capacity rate ...]", read: readCeiling, assured: readAssured,
 		noWarn: "a class borrows from those above it, so its use may be near its ceiling all the time"},
+	{word: "BAL", algorithm: limits.Balance, amount: "tokens", read: func(*command.Request, [][]byte) (l limits.Limit, err error) { return l, nil },
+		noWarn: "a balance has no limit of which a part could be used"},
 	{word: "UNDER", algorithm: limits.Class, params: []string{"capacity", "rate"}, read: readBucket, isAncestor: true},
 }
 

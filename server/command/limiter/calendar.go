@@ -45,7 +45,7 @@ func setFrom(_ *command.Request, op *engine.Op, value []byte) error {
 func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
 	unit, ok := limit.Span.Unit()
 	if !ok {
-		words := paramWords(nil, *limit)
+		words := paramWords([]string{specOf(limit.Algorithm).word}, *limit)
 		return unit, errNotOfCalendar.With(option, words[len(words)-1])
 	}
 	return unit, nil

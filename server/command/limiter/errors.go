@@ -16,6 +16,7 @@ var (
 	errRollsNothing   = command.LimiterErrors.Add("ERR ROLLOVER: needs FW and a window that begins with @, such as @month, got '%s'", "")
 	errNotSegmented   = command.LimiterErrors.Add("ERR SEGMENTS: needs SW, got %s", "")
 	errAsWithoutFor   = command.LimiterErrors.Add("ERR AS: needs FOR and the duration for which the request is remembered", "")
+	errNoPayment      = command.LimiterErrors.Add("ERR AS: BAL.ADD needs AS and the id of the payment", "")
 	errEmptyID        = command.LimiterErrors.Add("ERR AS: the id must not be empty", "")
 	errForWithoutAs   = command.LimiterErrors.Add("ERR FOR: needs AS and an id", "")
 	errNotLent        = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
@@ -43,7 +44,10 @@ var (
 		"A cluster with [`--groups`](cluster.md#groups), where one group decides a check: callers whose keys are in two groups would get `CROSSSLOT`. A hash tag counts only if no `{}` or `{name}` comes before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
 	errDividedTags = command.PolicyErrors.Add("ERR spec: ids with : or %% would put the keys '%s' and '%s' in different groups of the cluster; use a field as the hash tag of both, as in {{{tenant}}}:a and {{{tenant}}}:b",
 		"In a cluster with [`--groups`](cluster.md#groups), one group decides a check. In these two keys the same id gives different hash tags: `{}` stands for the unchanged id, but in a key that also has a field the id is escaped, [so that no value contains a `:`](rate-limits.md#several-names).")
-	errTemplate = command.PolicyErrors.Add("ERR spec: %s, got '%s'",
+	errElse = command.PolicyErrors.Add("ERR ELSE: must stand before the last limit, a BAL without COST, and after a TB, CL, LB, FW, SW or SL without COST",
+		"The limits before `ELSE` [give what they can of a cost](rate-limits.md#credits), and the balance gives the rest. So at least one of them must be able to give a part of a cost.")
+	errBalanceLast = command.PolicyErrors.Add("ERR BAL: must be the last limit", "")
+	errTemplate    = command.PolicyErrors.Add("ERR spec: %s, got '%s'",
 		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")
 	errFieldValue    = command.PolicyErrors.Add("ERR WITH: must be the last option, followed by the names of fields, each with a value", "")
 	errTooManyFields = command.PolicyErrors.Add("ERR WITH: at most %d fields", "")

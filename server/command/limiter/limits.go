@@ -174,7 +174,9 @@ func parseLimit(r *command.Request, k *limitSpec, a [][]byte) (limits.Limit, err
 	if err != nil {
 		return l, err
 	}
-	l.Algorithm = k.algorithm
+	if l.Algorithm = k.algorithm; len(a) == 0 {
+		return l, nil
+	}
 	return l, checkLimit(&l, a[0])
 }
 

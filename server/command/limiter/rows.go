@@ -11,5 +11,5 @@ import (
 
 // Rows returns the rows of the commands on limiters, in the order of the handbook.
 func Rows() []command.Row {
-	return slices.Concat(throttleRows, acquireRows, concurrencyRows, logRows, shareRows, classRows, adaptiveRows, allRows, reservationRows, lendRows, policyRows, inspectRows, atMostRows, usageRows)
+	return slices.Concat(throttleRows, acquireRows, concurrencyRows, logRows, shareRows, classRows, adaptiveRows, balanceRows, allRows, reservationRows, lendRows, policyRows, inspectRows, atMostRows, usageRows)
 }

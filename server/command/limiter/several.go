@@ -13,19 +13,31 @@ import (
 func readSpecs(r *command.Request, words [][]byte) (parts []engine.Op, rest [][]byte, err error) {
 	first := len(r.Parts)
 	for len(words) > 0 {
-		k := findSpec(words[0])
-		if k == nil {
+		options := engine.Option(0)
+		if command.IsWord(words[0], elseWord) {
+			options, words = engine.Else, words[1:]
+		}
+		k, found := specAt(words)
+		if !found && options == 0 {
 			break
+		}
+		if !found || options != 0 && k.algorithm != limits.Balance {
+			return nil, nil, errElse
 		}
 		if words, err = appendSpec(r, k, words[1:], first); err != nil {
 			return nil, nil, err
 		}
-		if words, err = r.LeadingOptions(&r.Parts[len(r.Parts)-1], words, specOptions); err != nil {
+		part := &r.Parts[len(r.Parts)-1]
+		if words, err = r.LeadingOptions(part, words, specOptions); err != nil {
 			return nil, nil, err
 		}
+		part.Options |= options
 	}
 	parts = r.Parts[first:]
 	if err := checkTrees(parts); err != nil {
+		return nil, nil, err
+	}
+	if err := checkBalance(parts); err != nil {
 		return nil, nil, err
 	}
 	if len(parts) == 0 {
@@ -36,6 +48,29 @@ func readSpecs(r *command.Request, words [][]byte) (parts []engine.Op, rest [][]
 		return nil, nil, errSpecWord.With(specWords(), got)
 	}
 	return parts[:len(parts):len(parts)], words, nil
+}
+
+// checkBalance refuses a balance that is not the last limit, and an ELSE that divides no cost.
+func checkBalance(parts []engine.Op) error {
+	for i := range parts {
+		if i < len(parts)-1 && parts[i].Limit.Algorithm == limits.Balance {
+			return errBalanceLast
+		}
+	}
+	if several := (engine.Op{Parts: parts}); !several.ElseValidly() {
+		return errElse
+	}
+	return nil
+}
+
+// elseWord is the word before the balance that gives what the limits before it cannot.
+const elseWord = "ELSE"
+
+func specAt(words [][]byte) (k *limitSpec, found bool) {
+	if len(words) > 0 {
+		k = findSpec(words[0])
+	}
+	return k, k != nil
 }
 
 // appendSpec parses a limit after its first word, and appends it to r.Parts. The request's limits begin at first.

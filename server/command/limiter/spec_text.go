@@ -16,7 +16,11 @@ func SpecText(op engine.Op) string {
 	if isAncestor(&op) {
 		k = ancestorSpec
 	}
-	words := []string{k.word, wordText(op.Key)}
+	var words []string
+	if op.Options&engine.Else != 0 {
+		words = append(words, elseWord)
+	}
+	words = append(words, k.word, wordText(op.Key))
 	if assured, ok := engine.Assured(op.Who); ok && k.assured != nil {
 		words = paramWords(words, assured)
 	}
