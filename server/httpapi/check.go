@@ -111,6 +111,9 @@ func limitWords(words *command.Words, f *fields) {
 			return
 		}
 		one := fieldsOf(&list.items[i], at)
+		if one.truth("else") {
+			words.Option("ELSE")
+		}
 		algorithm, key, parameters := limitOf(&one)
 		limiter.AppendLimit(words, algorithm, key, parameters...)
 		limitOptions(words, &one)

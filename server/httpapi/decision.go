@@ -19,6 +19,7 @@ type decision struct {
 	Limits  []state `json:"limits"`
 
 	leases leases
+	endsWithBalance bool // the last limit is a balance
 }
 
 // state is the state of one limit.
@@ -27,6 +28,8 @@ type state struct {
 	Remaining int64 `json:"remaining"`
 	ResetMs   int64 `json:"reset_ms"`
 	Warn      *bool `json:"warn,omitempty"` // whether that part of it is used; nil of a limit without WARN
+
+	Granted *int64 `json:"granted,omitempty"` // what was taken from it, in a request whose last limit is a balance; nil in others
 }
 
 // denial is a decision with problem details.
@@ -53,10 +56,17 @@ func (in *numbers) decision() (d decision) {
 	d.Limits = make([]state, min(max(0, in.next()), engine.MaxParts))
 	for i := range d.Limits {
 		more := in.next() - 3
+		d.endsWithBalance = more == 2
 		d.Limits[i] = state{Limit: in.next(), Remaining: in.next(), ResetMs: in.next()}
 		if more > 0 {
-			warns := in.next() == 1
-			d.Limits[i].Warn = &warns
+			if warn := in.next(); warn >= 0 {
+				warns := warn == 1
+				d.Limits[i].Warn = &warns
+			}
+		}
+		if more == 2 {
+			granted := in.next()
+			d.Limits[i].Granted = &granted
 		}
 	}
 	return d
@@ -100,21 +110,30 @@ func (d *decision) tightest() int {
 	return tightest
 }
 
-// sendDecision answers with a decision: 200 or 429.
+// needsPayment reports whether only more credits could help a request that was denied: it lacks credits of a balance,
+// and waiting for its other limits would not be enough.
+func (d *decision) needsPayment() bool {
+	return !d.Allowed && d.endsWithBalance && d.WaitMs < 0 && d.Binding == int64(len(d.Limits))-1
+}
+
+// sendDecision answers with a decision: 200, 429, or 402 if only a payment would help.
 func (s *Service) sendDecision(w http.ResponseWriter, name string, d *decision) {
 	s.setFields(w.Header(), name, d)
 	if d.Allowed {
 		send(w, http.StatusOK, typeJSON, d.appendJSON(make([]byte, 0, 64+64*len(d.Limits))))
 		return
 	}
-	sendJSON(w, http.StatusTooManyRequests, typeProblem, d.denied(name))
+	body := d.denied(name)
+	sendJSON(w, body.Status, typeProblem, body)
 }
 
 // denied is the body of a denial.
 func (d *decision) denied(name string) denial {
-	const denied = http.StatusTooManyRequests
-	body := denial{problem: problem{Type: quotaExceeded, Title: "Too many requests", Status: denied}, Violated: []string{d.nameOf(name, d.tightest())}, decision: *d}
-	if d.WaitMs < 0 {
+	body := denial{problem: problem{Type: quotaExceeded, Title: "Too many requests", Status: http.StatusTooManyRequests}, Violated: []string{d.nameOf(name, d.tightest())}, decision: *d}
+	switch {
+	case d.needsPayment():
+		body.problem = problem{Type: "about:blank", Title: http.StatusText(http.StatusPaymentRequired), Status: http.StatusPaymentRequired, Detail: "The balance has fewer credits than this request needs, and waiting does not help."}
+	case d.WaitMs < 0:
 		body.Detail = "This request asks for more than the limit can ever grant."
 	}
 	return body
@@ -135,6 +154,9 @@ func (d *decision) appendJSON(b []byte) []byte {
 		b = appendMember(b, `,"reset_ms":`, l.ResetMs)
 		if l.Warn != nil {
 			b = strconv.AppendBool(append(b, `,"warn":`...), *l.Warn)
+		}
+		if l.Granted != nil {
+			b = appendMember(b, `,"granted":`, *l.Granted)
 		}
 		b = append(b, '}')
 	}
