@@ -89,7 +89,9 @@ func anyOp(r *rand.Rand) engine.Op {
 		return op
 	case 24, 25, 26, 27:
 		return randomLoan(r)
-	case 18, 19, 20:
+	case 18:
+		return randomCredits(r, id)
+	case 19, 20:
 		request := engine.Op{Verb: engine.AcquireAll, Tokens: 2, Parts: []engine.Op{{Key: key, Limit: limit, Tokens: 2},
 			acquire(fmt.Sprint("meter", r.IntN(4)), 20, 2)}}
 		return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: int64(10 * time.Second), Parts: []engine.Op{request}}
@@ -119,6 +121,19 @@ func anyOp(r *rand.Rand) engine.Op {
 		return engine.Op{Verb: engine.Look, Key: key}
 	}
 	return engine.Op{Verb: engine.Acquire, Key: key, Tokens: 1, Limit: limit}
+}
+
+// randomCredits adds credits to a balance, or takes what a meter cannot give from it.
+func randomCredits(r *rand.Rand, id []byte) engine.Op {
+	balance := engine.Op{Key: []byte("credits"), Limit: limits.Limit{Algorithm: limits.Balance}, Tokens: 4}
+	request := engine.Op{Verb: engine.AcquireAll, Tokens: 4,
+		Parts: []engine.Op{acquire(fmt.Sprint("meter", r.IntN(4)), 20, 4), balance}}
+	request.Parts[1].Options = engine.Else
+	if r.IntN(3) == 0 {
+		request, id = balance, fmt.Append(nil, "payment", r.IntN(40))
+		request.Verb = engine.AddCredits
+	}
+	return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: int64(10 * time.Second), Parts: []engine.Op{request}}
 }
 
 // randomLoan returns an operation on the loans of a few limiters. There are few numbers, so many operations follow the

@@ -218,6 +218,12 @@ func TestPolicyChangesAreReported(t *testing.T) {
 	}
 }
 
+// payment adds credits to a balance until a time, under an id of its own.
+func payment(key string, credits, expires int64) engine.Op {
+	add := engine.Op{Verb: engine.AddCredits, Key: []byte(key), Limit: limits.Limit{Algorithm: limits.Balance}, Tokens: credits, PriorAt: expires}
+	return engine.Op{Verb: engine.Reserve, Key: fmt.Appendf(nil, "payment-%s-%d", key, expires), MaxWait: limits.MaxDuration, Parts: []engine.Op{add}}
+}
+
 // Whatever bytes are loaded, the engine refuses them or decides on them; it does not fall over.
 func FuzzLoad(f *testing.F) {
 	f.Add(uint8(limits.GCRA), uint8(0), int64(5), int64(1), sec, []byte{1, 2, 3})
@@ -242,11 +248,14 @@ func FuzzLoad(f *testing.F) {
 		ask(s, epoch, tree(string(keyOf(100+i)), "root"))
 	}
 	ask(s, epoch, engine.Op{Key: []byte("pace"), Limit: adaptiveLimit(9, 1, 3), Tokens: 1})
+	for i := range int64(3) {
+		ask(s, epoch, payment("credits", 9, i*sec+epoch*min(i, 1)))
+	}
 	s.Scan(0, 1<<20, epoch, func(e keyspace.Entry) {
 		switch e.Limit.Algorithm {
 		case limits.Reservation:
 			f.Add(uint8(limits.Reservation), uint8(0), int64(1), int64(0), 600*sec, bytes.Clone(e.State))
-		case limits.Class, limits.Adaptive:
+		case limits.Class, limits.Adaptive, limits.Balance:
 			f.Add(uint8(e.Limit.Algorithm), uint8(0), e.Limit.Capacity, e.Limit.Rate.Tokens, e.Limit.Rate.Period, bytes.Clone(e.State))
 		}
 	})
@@ -288,6 +297,11 @@ func FuzzLoad(f *testing.F) {
 		ask(s, epoch+sec, tree(string(keyOf(100)), "k"))
 		ask(s, epoch+sec, tree(string(keyOf(200)), "k"))
 		ask(s, epoch+sec, engine.Op{Verb: engine.Adapt, Key: key, Report: &engine.Report{Good: 1, Every: sec, Down: engine.WholeRate / 2, Up: engine.WholeRate, Pause: 1}})
+		ask(s, epoch, engine.Op{Verb: engine.ListCredits, Key: key})
+		for i := range int64(3) {
+			ask(s, epoch, payment("k", 9, i*sec+epoch*min(i, 1)))
+		}
+		ask(s, epoch, engine.Op{Key: key, Limit: limits.Limit{Algorithm: limits.Balance}, Tokens: 100, Options: engine.Force})
 		ask(s, epoch, engine.Op{Verb: engine.Refund, Key: key, Tokens: 3})
 		ask(s, epoch, engine.Op{Verb: engine.Release, Key: key, Who: []byte("x")})
 		s.Sweep(epoch+sec, 10)

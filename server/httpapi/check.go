@@ -60,9 +60,7 @@ func checkWords(f *fields) (words command.Words, name string) {
 			words.Number("tokens", tokens)
 		}
 	}
-	if name != "" {
-		words.Option("WARN")
-	}
+	words.Option("SPLIT")
 	if f.truth("peek") {
 		words.Option("PEEK")
 	}

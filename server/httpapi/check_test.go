@@ -38,6 +38,12 @@ func TestCheck(t *testing.T) {
 		{`{"policy":"warned","id":"7"}`, 200, `"reset_ms":120000,"warn":true},{"limit":5,`, `"warned:0";r=0;stint-warn, "warned:1";r=3`, `"warned:0";q=2, "warned:1";q=5`, ""},
 		{`{"policy":"warned","id":"7"}`, 429, `"reset_ms":120000,"warn":true},{"limit":5,`, `"warned:0";r=0;t=60;stint-warn, "warned:1";r=3`, `"warned:0";q=2, "warned:1";q=5`, "60"},
 		{`{"limits":[{"algorithm":"FW","key":"warns","limit":5,"window":"1h","warn":"20%"}]}`, 200, `"limits":[{"limit":5,"remaining":4,"reset_ms":3600000,"warn":true}]`, `"limits";r=4;stint-warn`, `"limits";q=5`, ""},
+		{`{"limits":[{"algorithm":"FW","key":"plan","limit":5,"window":"1h"},{"algorithm":"BAL","key":"none","else":true}],"tokens":4}`, 200,
+			`"limits":[{"limit":5,"remaining":1,"reset_ms":3600000,"granted":4},{"limit":0,"remaining":0,"reset_ms":0,"granted":0}]`, `"limits:0";r=1, "limits:1";r=0`, `"limits:0";q=5, "limits:1";q=0`, ""},
+		{`{"limits":[{"algorithm":"FW","key":"plan","limit":5,"window":"1h"},{"algorithm":"BAL","key":"none","else":true}],"tokens":2}`, 429,
+			`"binding":0,"wait_ms":3600000`, `"limits:0";r=1;t=3600, "limits:1";r=0`, `"limits:0";q=5, "limits:1";q=0`, "3600"},
+		{`{"limits":[{"algorithm":"FW","key":"plan","limit":5,"window":"1h"},{"algorithm":"BAL","key":"none","else":true}],"tokens":6}`, 402,
+			`{"type":"about:blank","title":"Payment Required","status":402,`, `"limits:1";r=0, "limits:0";r=1`, `"limits:1";q=0, "limits:0";q=5`, ""},
 		{`{"limits":[{"algorithm":"FS","key":"pool","capacity":10,"rate":"1/h","member":"a","weight":2}]}`, 200, `"limits":[{"limit":10,`, `"limits";r=8`, `"limits";q=10`, ""},
 	} {
 		a := h.post("/v1/check", step.body)

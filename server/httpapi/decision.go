@@ -18,7 +18,7 @@ type decision struct {
 	WaitMs  int64   `json:"wait_ms"` // of a denial until the request would be granted, -1 for never; of a grant until it may go ahead
 	Limits  []state `json:"limits"`
 
-	leases leases
+	leases          leases
 	endsWithBalance bool // the last limit is a balance
 }
 

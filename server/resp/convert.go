@@ -21,6 +21,7 @@ const (
 	Pairs            // an array of fields with their values
 	MapOfPairs       // an array of keys with their values, or null
 	Warning          // of a check: with the field warn of the limits that have one; the same in RESP3
+	Split            // of several limits: as Warning, or how their cost was divided with a balance; the same in RESP3
 )
 
 // FromRESP2 writes a whole reply that is given in RESP2 in RESP3. Null has a separate type there.

@@ -8,14 +8,14 @@ import (
 )
 
 var allRows = []command.Row{{
-	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration [PRIORITY priority]] [AS id FOR duration]", Group: "limiter",
+	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration [PRIORITY priority]] [AS id FOR duration] [SPLIT]", Group: "limiter",
 	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ". " +
 		"ELSE before the last, a BAL, takes from it what the limits before it cannot give. " +
 		"After a spec, COST tokens sets how many tokens are asked of this limit, KEEP amount how many must remain, WARN percentage at which use the limit warns, and SPREAD that denied callers are told to come back in turn. " +
 		"With MAXWAIT or BLOCK, the request may wait for buckets and queues; windows, leases and limits with a KEEP must have room now. " +
 		"With BLOCK, the request first waits for a place among the leases of the first CC, as CC.ACQUIRE does.",
 	Returns: "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms (of a granted request, the longest among its limits), " +
-		"and an array of limit, remaining and reset_ms for each limit, and with WARN warn. With a BAL, each limit has five integers: limit, remaining, reset_ms, warn (-1 without WARN) and granted, the tokens taken from it.",
+		"and an array of limit, remaining and reset_ms for each limit, and with WARN warn. With SPLIT and a BAL, each limit has five integers: limit, remaining, reset_ms, warn (-1 without WARN) and granted, the tokens taken from it.",
 	Example: "TB mine:1 5 1/h CC alice:1 5 1m me",
 	Cost:    command.HolderLookup, Flags: command.Write | command.Fast | command.MovableKeys | command.Decides | command.Blocking, Parse: parseAll, Reply: replyAll,
 }}
@@ -44,7 +44,7 @@ func parseAll(r *command.Request) error {
 	return reserveIfAsked(r)
 }
 
-var allOptions = []command.Option{optTokens, optPeek, optMaxWait, optBlock, optPriority, optAs, optFor}
+var allOptions = []command.Option{optTokens, optPeek, optMaxWait, optBlock, optPriority, optAs, optFor, optSplit}
 
 func replyAll(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	res := &results[0]
@@ -54,11 +54,11 @@ func replyAll(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	w.Array(4)
 	w.Ints(res.Granted, int64(res.Binding), command.Millis(res.Wait))
 	w.Array(len(res.Parts))
-	balance := endsWithBalance(&ops[0], res)
+	splits := w.Shape == resp.Split && endsWithBalance(&ops[0], res)
 	for i := range res.Parts {
 		p := &res.Parts[i]
 		percent := percentOf(&ops[0], res, i, w.Shape)
-		if balance {
+		if splits {
 			warns := int64(-1)
 			if percent > 0 {
 				warns = warnField(p, percent)
@@ -73,6 +73,10 @@ func replyAll(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 		w.Integers(p.Limit, p.Remaining, command.Millis(p.Reset), warnField(p, percent))
 	}
 }
+
+// optSplit asks for what was taken from each limit, if the last is a balance. Without it the reply has no such fields,
+// because callers may be older than a policy's balance.
+var optSplit = command.Option{Name: "SPLIT", Set: func(r *command.Request, _ *engine.Op, _ []byte) error { r.Shape = resp.Split; return nil }}
 
 // endsWithBalance reports whether the last limit of a request is a balance.
 func endsWithBalance(op *engine.Op, res *engine.Result) bool {

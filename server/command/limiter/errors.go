@@ -45,7 +45,7 @@ var (
 	errDividedTags = command.PolicyErrors.Add("ERR spec: ids with : or %% would put the keys '%s' and '%s' in different groups of the cluster; use a field as the hash tag of both, as in {{{tenant}}}:a and {{{tenant}}}:b",
 		"In a cluster with [`--groups`](cluster.md#groups), one group decides a check. In these two keys the same id gives different hash tags: `{}` stands for the unchanged id, but in a key that also has a field the id is escaped, [so that no value contains a `:`](rate-limits.md#several-names).")
 	errElse = command.PolicyErrors.Add("ERR ELSE: must stand before the last limit, a BAL without COST, and after a TB, CL, LB, FW, SW or SL without COST",
-		"The limits before `ELSE` [give what they can of a cost](rate-limits.md#credits), and the balance gives the rest. So at least one of them must be able to give a part of a cost.")
+		"The limits before `ELSE` [give what they can of a cost](recipes/credits.md), and the balance gives the rest. So at least one of them must be able to give a part of a cost.")
 	errBalanceLast = command.PolicyErrors.Add("ERR BAL: must be the last limit", "")
 	errTemplate    = command.PolicyErrors.Add("ERR spec: %s, got '%s'",
 		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")

@@ -16,7 +16,12 @@ var optWarn = command.Option{Name: warnWord, HasValue: true, Set: setWarn}
 
 // optShowWarn asks a check for the field warn. Without it the reply has no such field, because callers may be older
 // than a policy's WARN.
-var optShowWarn = command.Option{Name: warnWord, Set: func(r *command.Request, _ *engine.Op, _ []byte) error { r.Shape = resp.Warning; return nil }}
+var optShowWarn = command.Option{Name: warnWord, Set: func(r *command.Request, _ *engine.Op, _ []byte) error {
+	if r.Shape == resp.Same {
+		r.Shape = resp.Warning
+	}
+	return nil
+}}
 
 func setWarn(_ *command.Request, op *engine.Op, value []byte) error {
 	if a := op.Limit.Algorithm; !a.Warns() {
@@ -43,7 +48,7 @@ func percentOf(op *engine.Op, res *engine.Result, i int, shape resp.Shape) uint8
 	switch op = op.Request(); {
 	case op.Verb == engine.AcquireAll:
 		return op.Parts[i].Limit.Warn
-	case shape == resp.Warning:
+	case shape == resp.Warning, shape == resp.Split:
 		return uint8(res.Parts[i].Number)
 	}
 	return 0
