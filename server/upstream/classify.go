@@ -59,7 +59,7 @@ func (u *Upstream) classify(op *engine.Op) kind {
 	case engine.SetPolicy, engine.SetOverride:
 		return refuseIf(u.mayNameHome(op.Parts))
 	case engine.Delete, engine.Refund, engine.Release, engine.Lend, engine.Return, engine.Void, engine.Prepare,
-		engine.Deposit:
+		engine.Deposit, engine.AddCredits:
 		return refuseIf(u.ofHome(op.Key))
 	case engine.Command:
 		return refuseIf(op.Writes() && u.declaresHome(op))

@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-var balanceRows = []command.Row{acquireRow("bal.acquire", limits.Balance, "key [tokens] [PEEK] [UPTO | FORCE] [AS id FOR duration]", "alice:13",
-	"Spend credits (default 1) of a balance, first those that expire first. A denial has no wait, because only BAL.ADD adds credits.", optPeek, optUpTo, optForce, optAs, optFor), {
+var balanceRows = []command.Row{since("0.3.0", acquireRow("bal.acquire", limits.Balance, "key [tokens] [PEEK] [UPTO | FORCE] [AS id FOR duration]", "alice:13",
+	"Spend credits (default 1) of a balance, first those that expire first. A denial has no wait, because only BAL.ADD adds credits.", optPeek, optUpTo, optForce, optAs, optFor)), {
 	Name: "bal.add", Syntax: "key credits AS payment-id [EXPIRE unix-seconds]", Group: "limiter", Since: "0.3.0",
 	Summary: "Add credits to a balance, once for each id of a payment. EXPIRE is when the rest of these credits is gone; a balance has at most 256 such times. The id is a key that is remembered for 10 years. Repeating the command adds nothing; repeating it with other parameters is an error.",
 	Returns: "an array of the credits of the payment, and the present balance.",
@@ -22,6 +22,12 @@ var balanceRows = []command.Row{acquireRow("bal.acquire", limits.Balance, "key [
 	Returns: "a map of balance, below zero in debt, and grants, an array of pairs in the order in which they are spent: the credits left, and the Unix time in seconds at which they expire, or null; null if the key does not exist.",
 	Example: "alice:13", Cost: command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Parse: command.EachKey(engine.ListCredits), Reply: replyCredits,
 }}
+
+// since gives a row the first version that has it.
+func since(version string, row command.Row) command.Row {
+	row.Since = version
+	return row
+}
 
 var optExpire = command.Option{Name: "EXPIRE", HasValue: true, Set: func(_ *command.Request, op *engine.Op, value []byte) error {
 	at, err := command.ParseIntegerBetween("EXPIRE", value, 1, math.MaxInt64/int64(time.Second))
