@@ -66,6 +66,27 @@ func (l *Limiter) Refund(ctx context.Context, key string, n int64) (remaining in
 	return remaining, true, nil
 }
 
+// AtMost leaves at most n tokens of a key's limit, for a limit that has more than the service that it stands for. It
+// never gives any back. Granted is the number taken. It is for [Limit.Corrects]. AtMost decides nothing, so the fallback does
+// not answer it, and it is never repeated.
+func (l *Limiter) AtMost(ctx context.Context, key string, limit Limit, n int64) (Result, error) {
+	if err := limit.check(); err != nil {
+		return Result{}, err
+	}
+	if n < 0 || !limit.Corrects() {
+		return Result{}, fmt.Errorf("%w: AtMost needs a bucket or a window and 0 tokens or more, got %v and %d", ErrInvalid, limit, n)
+	}
+	arguments := limit.appendArguments([]any{"RL.ATMOST", string(shortKey(key)), words[limit.algorithm].spec})
+	reply, err := l.ask(ctx, limit.appendOptions(append(arguments, n)))
+	if err != nil {
+		return Result{}, err
+	}
+	limit.algorithm = tokenBucket // whose form the reply has
+	result, err := limit.parseResult(reply, n)
+	result.Allowed, result.RetryAfter = err == nil, 0
+	return result, err
+}
+
 // Reset deletes a key: it is at its full limit again, except for tokens that processes hold by [Leases].
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	_, err := l.ask(ctx, []any{"DEL", string(shortKey(key))})

@@ -214,6 +214,10 @@ func (l Limit) String() string {
 	return text
 }
 
+// Corrects reports whether [Limiter.AtMost] can lower the limit: it is a bucket or a window, and no queue, fair share or
+// adaptive limit.
+func (l Limit) Corrects() bool { return l.algorithm != none && l.keeps() }
+
 // check refuses limits that the protocol cannot express. The server checks ranges.
 func (l Limit) check() error {
 	unit, parameter := time.Millisecond, "period"

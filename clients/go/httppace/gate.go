@@ -15,6 +15,7 @@ type gate struct {
 
 	mu    sync.Mutex
 	until time.Time
+	left  int64 // tokens of the limit, as Stint said at the last turn
 	news  news
 }
 
@@ -30,6 +31,23 @@ func (g *gate) close(until time.Time) {
 	if until.After(g.until) {
 		g.until = until
 	}
+}
+
+func (g *gate) told(left int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left = left
+}
+
+// believes reports whether the limit has more tokens than the service, and notes that it will not.
+func (g *gate) believes(remaining int64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if remaining >= g.left {
+		return false
+	}
+	g.left = remaining
+	return true
 }
 
 // gate returns the gate of a key and makes it if necessary. When there are too many, it deletes all that are open and

@@ -7,7 +7,9 @@
 //
 // All processes that use the same Stint server and the same key share the limit. Before each request the transport
 // waits for its turn. If the service still refuses, by 429 and Retry-After or by a RateLimit field with nothing left,
-// all requests of this process for that key wait as long as it asks for.
+// all requests of this process for that key wait as long as it asks for. A bucket or a window that has more tokens than
+// the service says it has left is lowered to them, for all processes. Besides RateLimit, the transport reads X-RateLimit
+// and the fields of OpenAI and Anthropic.
 //
 // If nobody knows the limit of the service, let the rate follow its answers, for all processes together:
 //
@@ -113,7 +115,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("httppace: %s %s: %w", r.Method, r.URL.Redacted(), err)
 		}
 		response, err := t.base().RoundTrip(r)
-		asked, says := t.heed(gate, response)
+		asked, says := t.heed(ctx, gate, response)
 		t.count(ctx, gate, response, err, asked)
 		if !retriable(r, response, err, says) || attempt >= or(t.MaxAttempts, DefaultMaxAttempts) || ctx.Err() != nil {
 			return response, err
@@ -205,6 +207,7 @@ func (t *Transport) reserve(ctx context.Context, g *gate, until time.Time) (*sti
 		case err != nil:
 			return nil, err
 		case r.Allowed:
+			g.told(r.Remaining)
 			return r, nil
 		case r.Source == stint.Fallback:
 			return nil, fmt.Errorf("%w: %w", stint.ErrDenied, r.Cause)
@@ -219,18 +222,14 @@ func (t *Transport) reserve(ctx context.Context, g *gate, until time.Time) (*sti
 }
 
 // heed closes the gate for the pause that the response asks for, and reports whether it asked for one.
-func (t *Transport) heed(g *gate, response *http.Response) (pause time.Duration, says bool) {
+func (t *Transport) heed(ctx context.Context, g *gate, response *http.Response) (pause time.Duration, says bool) {
 	if response == nil {
 		return 0, false
 	}
 	now := time.Now()
-	switch response.StatusCode {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		pause, says = fields.RetryAfter(response.Header, now)
-	}
-	if reset, exhausted := fields.Exhausted(response.Header, now); exhausted {
-		pause, says = max(pause, reset), true
-	}
+	limits := fields.Limits(response.Header, now)
+	t.correct(ctx, g, limits)
+	pause, says = pauseOf(response, limits, now)
 	if says {
 		pause = min(pause, or(t.MaxPause, DefaultMaxPause))
 		g.close(now.Add(pause))

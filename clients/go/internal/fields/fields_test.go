@@ -84,8 +84,63 @@ func TestReading(t *testing.T) {
 		if got, ok := RetryAfter(c.header, now); ok != (c.retry >= 0) || ok && got != c.retry {
 			t.Errorf("%v: retry after %v, %v; want %v", c.header, got, ok, c.retry)
 		}
-		if got, ok := Exhausted(c.header, now); ok != (c.out >= 0) || ok && got != c.out {
+		if got, ok := Exhausted(Limits(c.header, now)); ok != (c.out >= 0) || ok && got != c.out {
 			t.Errorf("%v: exhausted for %v, %v; want %v", c.header, got, ok, c.out)
+		}
+	}
+}
+
+// TestLimits plays the vectors of all clients.
+func TestLimits(t *testing.T) {
+	text, err := os.ReadFile("../../../vectors/provider.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type limit struct {
+		Unit      string
+		Remaining int64
+		Limit     *int64
+		Reset     *int64 `json:"reset_ms"`
+	}
+	var file struct {
+		Now   int64 `json:"now_ms"`
+		Cases []struct {
+			Name    string
+			Status  int
+			Headers map[string]string
+			Limits  []limit
+			Pause   int64 `json:"pause_ms"`
+		}
+	}
+	if err := json.Unmarshal(text, &file); err != nil || len(file.Cases) == 0 {
+		t.Fatal(err)
+	}
+	for _, c := range file.Cases {
+		h := http.Header{}
+		for name, value := range c.Headers {
+			h.Set(name, value)
+		}
+		all := Limits(h, time.UnixMilli(file.Now))
+		var want []Limit
+		for _, l := range c.Limits {
+			w := Limit{l.Unit, l.Remaining, -1, Unknown}
+			if l.Limit != nil {
+				w.Quota = *l.Limit
+			}
+			if l.Reset != nil {
+				w.Reset = time.Duration(*l.Reset) * time.Millisecond
+			}
+			want = append(want, w)
+		}
+		if !reflect.DeepEqual(all, want) {
+			t.Errorf("%s: %+v, want %+v", c.Name, all, want)
+		}
+		pause, _ := Exhausted(all)
+		if after, ok := RetryAfter(h, time.UnixMilli(file.Now)); ok && c.Status >= 400 {
+			pause = max(pause, after)
+		}
+		if pause != time.Duration(c.Pause)*time.Millisecond {
+			t.Errorf("%s: pause %v, want %d ms", c.Name, pause, c.Pause)
 		}
 	}
 }
@@ -94,7 +149,7 @@ func FuzzReading(f *testing.F) {
 	f.Add(`"a";r=0;t=30`, "7")
 	f.Fuzz(func(t *testing.T, limit, reset string) {
 		h := http.Header{"Ratelimit": {limit}, "Retry-After": {reset}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {reset}}
-		if d, ok := Exhausted(h, time.Unix(0, 0)); ok && d < 0 {
+		if d, ok := Exhausted(Limits(h, time.Unix(0, 0))); ok && d < 0 {
 			t.Errorf("%v", d)
 		}
 		if d, ok := RetryAfter(h, time.Unix(0, 0)); ok && d < 0 {
