@@ -125,20 +125,25 @@ func (l *Limiter) CheckN(ctx context.Context, policy, id string, n int64) (Multi
 // CheckWith is Check with the tokens, conditions, fields and ID of a request.
 func (l *Limiter) CheckWith(ctx context.Context, policy, id string, r Request) (MultiResult, error) {
 	id = string(shortKey(id))
-	arguments, caller := []any{"RL.CHECK", policy, id, r.Tokens}, id
-	arguments = r.appendOptions(r.Keep.appendOption(arguments))
+	arguments := r.appendOptions(r.Keep.appendOption([]any{"RL.CHECK", policy, id, r.Tokens}))
 	if r.ShowWarn {
 		arguments = append(arguments, "WARN")
 	}
 	arguments = appendFields(arguments, r.Fields)
-	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
-		caller += fmt.Sprintf(":%q=%q", name, shortKey(r.Fields[name]))
+	return l.several(ctx, "Check", policy, r, arguments, l.assume(policy, id, r.Fields), r.check())
+}
+
+// assume returns the limits that [LocalShare] has of a policy for a caller.
+func (l *Limiter) assume(policy, id string, fields map[string]string) []Keyed {
+	caller := string(shortKey(id))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		caller += fmt.Sprintf(":%q=%q", name, shortKey(fields[name]))
 	}
 	assumed := make([]Keyed, len(l.assumed[policy]))
 	for i, limit := range l.assumed[policy] {
 		assumed[i] = On(fmt.Sprintf("%d:%s:%s", i, policy, caller), limit)
 	}
-	return l.several(ctx, "Check", policy, r, arguments, assumed, r.check())
+	return assumed
 }
 
 // appendFields adds the values of the names in the keys of a policy.
@@ -173,6 +178,15 @@ func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, r Request,
 			}
 		}
 	}
+	m := l.fallBackSeveral(ctx, n, limits, err)
+	if errors.Is(err, ErrUnavailable) {
+		err = nil
+	}
+	return m, err
+}
+
+// fallBackSeveral returns the fallback's decision on a request for n tokens of several limits.
+func (l *Limiter) fallBackSeveral(ctx context.Context, n int64, limits []Keyed, err error) MultiResult {
 	m := MultiResult{Binding: -1, Source: Fallback, Cause: err}
 	switch {
 	case ctx.Err() != nil:
@@ -189,10 +203,7 @@ func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, r Request,
 	default:
 		m.RetryAfter = retryWhenDown
 	}
-	if errors.Is(err, ErrUnavailable) {
-		err = nil
-	}
-	return m, err
+	return m
 }
 
 // shortened are the limits with keys in the form that is sent to the server.

@@ -25,6 +25,7 @@ type connection struct {
 	pipe    *pipe
 	breaker *breaker
 	first   firstCalls
+	streams estimates
 	close   func() error
 	once    sync.Once
 }

@@ -62,8 +62,7 @@ func (r Request) appendOptions(arguments []any) []any {
 		arguments = append(arguments, "MAXWAIT", milliseconds(max(time.Millisecond, r.MaxWait.Truncate(time.Millisecond))))
 	}
 	if r.ID != "" {
-		remember := (r.Remember + time.Millisecond - 1).Truncate(time.Millisecond)
-		arguments = append(arguments, "AS", string(shortKey(r.ID)), "FOR", milliseconds(remember))
+		arguments = append(arguments, "AS", string(shortKey(r.ID)), "FOR", remembered(r.Remember))
 	}
 	return arguments
 }

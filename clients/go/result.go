@@ -169,10 +169,10 @@ func (m MultiResult) Result() Result {
 	return r
 }
 
-// parseMulti reads the reply of RL.ALL and RL.CHECK.
+// parseMulti reads the reply of RL.ALL, RL.CHECK and RL.EXTEND, which has a fifth part: the tokens reserved in all.
 func parseMulti(reply any) (MultiResult, error) {
 	values, ok := reply.([]any)
-	if !ok || len(values) != 4 {
+	if !ok || len(values) < 4 || len(values) > 5 {
 		return MultiResult{}, fmt.Errorf("%w (%v)", errReply, reply)
 	}
 	n, err := integers(values[:3], 3)
