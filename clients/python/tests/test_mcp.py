@@ -22,8 +22,9 @@ from mcp.types import Implementation
 from pydantic import AnyHttpUrl
 
 import stint
-from stint.agents.mcp import LIMIT_EXCEEDED, Call, RateLimit, used
+from stint.agents.mcp import LIMIT_EXCEEDED, RATE_LIMITED, Call, RateLimit, spend, used
 
+from .budgets import Budget
 from .servers import GRANTED, PATIENT, Scripted, Server, cancel_before_reply
 
 
@@ -43,6 +44,12 @@ def make_server(limit: RateLimit, **more: Any) -> MCPServer[Any]:
     @made.tool()
     def ask_in_thread(tokens: int) -> str:
         used(tokens)
+        return "answered"
+
+    @made.tool()
+    async def stream(chunks: int) -> str:
+        for _ in range(chunks):
+            await spend(10)
         return "answered"
 
     @made.tool()
@@ -82,6 +89,7 @@ def test_tools_and_server(server: Server, mode: str) -> None:
                 'The call of the tool search was denied by the limit "calls of this tool": 0 of 2 are left. Try'
             )
             after = denied.data.pop("retry_after_seconds")
+            assert after - 1 < denied.data.pop("retryAfterMs") / 1000 <= after
             assert 1 <= after <= 43_200 and denied.message.endswith(f"again in {after} seconds.")
             assert denied.data == {
                 "tool": "search", "limit": "calls of this tool", "remaining": 0, "capacity": 2
@@ -90,7 +98,7 @@ def test_tools_and_server(server: Server, mode: str) -> None:
             await passes(client, "ask", {"tokens": 1})
             denied = await refusal(client, "ask", {"tokens": 1})
             assert denied.data["limit"] == "calls of this server" and denied.data["remaining"] == 0
-            assert len((await client.list_tools()).tools) == 4
+            assert len((await client.list_tools()).tools) == 5
 
     asyncio.run(main())
 
@@ -269,7 +277,10 @@ def test_more_than_a_limit_ever_grants(server: Server) -> None:
             async with Client(make_server(limit)) as client:
                 denied = await refusal(client, "search")
                 assert "ever grants, 10. Do not repeat" in denied.message
-                assert denied.data["retry_after_seconds"] is None
+                assert denied.data["retry_after_seconds"] is None and "retryAfterMs" not in denied.data
+            drafted = RateLimit(limiter, by_tool(3), most=lambda call: 4, code=RATE_LIMITED)
+            async with Client(make_server(drafted)) as client:
+                assert "retryAfterMs" not in (await refusal(client, "search")).data  # it keeps its code
 
     asyncio.run(main())
 
@@ -290,3 +301,58 @@ def test_without_stint(server: Server) -> None:
                 assert denied.data["limit"] is None and denied.data["retry_after_seconds"] == 1
 
     asyncio.run(main())
+
+
+def test_the_code_of_a_draft(server: Server) -> None:
+    """Its limit and remaining are numbers, or absent."""
+
+    async def main() -> None:
+        async with stint.AsyncLimiter(server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            async with Client(make_server(RateLimit(limiter, by_tool(3), code=RATE_LIMITED))) as client:
+                await passes(client, "search")
+                await passes(client, "search")
+                with pytest.raises(MCPError) as caught:
+                    await client.call_tool("search", {"words": "x"})
+                assert caught.value.code == -32023 and caught.value.data.pop("retryAfterMs") <= 43_200_000
+                del caught.value.data["retry_after_seconds"]
+                named = {"tool": "search", "limitName": "calls of this tool", "capacity": 2}
+                assert caught.value.data == named | {"limit": 2, "remaining": 0}
+            server.kill()
+            async with Client(make_server(RateLimit(limiter, by_tool(3), code=RATE_LIMITED))) as client:
+                with pytest.raises(MCPError) as caught:
+                    await client.call_tool("search", {"words": "x"})
+                assert caught.value.code == -32023
+                assert caught.value.data == {"tool": "search", "retry_after_seconds": 1, "retryAfterMs": 1000}
+
+    asyncio.run(main())
+
+
+def test_tools_that_spend(scripted: Scripted) -> None:
+    """A call reserves a step at a time, and is charged what it has spent, or what it says that it used."""
+    budget = Budget(scripted, 1000)
+
+    async def main() -> None:
+        async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+
+            def limits(call: Call) -> dict[str, stint.Keyed]:
+                return {} if call.tool == "fail" else {"tokens": stint.on("t", "FW 1000 10d")}
+
+            async with Client(make_server(RateLimit(limiter, limits, step=100))) as client:
+                await passes(client, "stream", {"chunks": 25})
+                await passes(client, "ask", {"tokens": 300})
+                await passes(client, "search")  # it says nothing
+                assert sorted(budget.charged.values()) == [0, 250, 300] and not budget.held
+                assert (await client.call_tool("fail", {})).is_error
+                cut = await client.call_tool("stream", {"chunks": 100})
+                assert cut.is_error and "the budget is spent after 450 tokens" in str(cut.content)
+                denied = await refusal(client, "stream", {"chunks": 1})
+                assert denied.data["limit"] == "tokens" and denied.data["retryAfterMs"] == 30_000
+            with pytest.raises(stint.InvalidError, match="not both"):
+                RateLimit(limiter, limits, step=100, most=lambda call: 5)
+            policy = RateLimit(limiter, "tools", step=100, fields=lambda call: {"tool": call.tool, "of": ""})
+            async with Client(make_server(policy)) as client:
+                assert (await refusal(client, "stream", {"chunks": 1})).data["limit"] == "tools 1"
+
+    asyncio.run(main())
+    assert scripted.commands[-1][-5:] == [b"WITH", b"of", b"anonymous", b"tool", b"stream"]
+    assert budget.left == 0

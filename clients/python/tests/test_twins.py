@@ -8,22 +8,23 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "stint"
-TWINS = {"aio.py": "limiter.py", "aioleases.py": "leases.py"}
+TWINS = {"aio.py": "limiter.py", "aioleases.py": "leases.py", "aiostream.py": "stream.py"}
 
 # What asyncio calls another name, as a regular expression.
 NAMES = {
-    r"\bAsync(Limiter|Link|Leases|Iterator)\b": r"\1",
+    r"\bAsync(Limiter|Link|Leases|Stream|Iterable|Iterator)\b": r"\1",
+    r"\bAwaitable\[(MultiResult \| None)\]": r"\1",
     r"\basynccontextmanager\b": "contextmanager",
-    r"\baio(link|leases)\b": r"\1",
+    r"\baio(link|leases|stream)\b": r"\1",
     r"\.aio\b": ".limiter",
-    r"\basync (def|with)\b": r"\1",
+    r"\basync (def|with|for)\b": r"\1",
     r"\bawait ": "",
     r"__a(enter|exit)__": r"__\1__",
     r"\basyncio\.sleep\b": "time.sleep",
     r"\bis_async=True\b": "is_async=False",
     r"\bredis\.asyncio\.": "redis.",
     r"\ban with\b": "a with",
-    r"\b(between|a) task(s?)\b": r"\1 thread\2",
+    r"\b(between|a|One) task(s?)\b": r"\1 thread\2",
     r'^("""\w+ .*)\basyncio\b': r"\1threads",
 }
 

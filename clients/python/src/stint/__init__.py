@@ -11,6 +11,7 @@ Every call returns within a deadline, 20 ms by default. While Stint does not ans
 
 from .aio import AsyncLimiter
 from .aioleases import AsyncLeases
+from .aiostream import AsyncStream
 from .asks import Keyed, Request, on
 from .base import Decision
 from .classes import Class
@@ -51,6 +52,8 @@ from .prices import Prices
 from .reports import Member, Pace, ReportOptions
 from .reserving import Reserved
 from .results import NEVER, Charge, LimitState, MultiResult, Result, Source
+from .slices import BudgetSpentError
+from .stream import Stream
 from .usage import ClosedWindow, Usage
 from .waiting import Reservation
 
@@ -58,6 +61,8 @@ __all__ = [
     "NEVER",
     "AsyncLeases",
     "AsyncLimiter",
+    "AsyncStream",
+    "BudgetSpentError",
     "Charge",
     "CircuitOpenError",
     "Class",
@@ -87,6 +92,7 @@ __all__ = [
     "Result",
     "Source",
     "StintError",
+    "Stream",
     "UnauthenticatedError",
     "UnavailableError",
     "UncertainError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
@@ -11,11 +12,12 @@ from typing import Any
 
 from . import asks
 from .aiolink import AsyncLink, to_the_end
+from .aiostream import AsyncStream
 from .asks import Ask, Key, Keyed, Request
 from .base import DEFAULT_COOL_DOWN, DEFAULT_FAILURES, DEFAULT_TIMEOUT, Base, Decision, Settings, request_of
 from .breaker import Breaker
 from .classes import Class, ask_class
-from .errors import StintError
+from .errors import StintError, UnavailableError
 from .first import DEFAULT_CONNECT_TIMEOUT, FirstCalls
 from .keys import short_key
 from .limits import Limit, holder_name
@@ -23,8 +25,9 @@ from .nodes import Nodes, Where
 from .policy import Policy, must_be_policy
 from .reports import DEFAULT_REPORT, Member, Pace, ReportOptions, ask_report, parse_members, parse_pace
 from .reserving import Reserved, as_reserved, told
-from .results import Charge, MultiResult, Result, Source, parse_charges, parse_integer, parse_refund
+from .results import Charge, MultiResult, Result, Source, parse_at_most, parse_charges, parse_integer, parse_refund
 from .retry import may_pass, pauses
+from .slices import DEFAULT_STEP, REMEMBER, BudgetSpentError, caller_of, check_slices, less
 from .usage import Usage, parse_usage, parse_usages
 from .waiting import LONGEST_WAIT, Reservation, after_queue, give_up, how_to_reserve, seconds_of
 
@@ -126,8 +129,18 @@ class AsyncLimiter(Base):
 
     async def cancel(self, identity: Key) -> list[Charge] | None:
         """Give back all that a request with this id took."""
-        ask = asks.command("RL.CANCEL", short_key(identity), repeats=True)
-        return parse_charges(await to_the_end(self._ask(ask)))
+        return parse_charges(await to_the_end(self._ask(asks.cancel(identity))))
+
+    async def extend(
+        self, identity: Key, number: int, tokens: int, *, up_to: bool = False, remember: float = 0.0
+    ) -> MultiResult | None:
+        """Take more tokens of the same limits for a request with an id; None if the server does not know the id.
+
+        number counts the extensions of the request that were granted, from 1: the same number again is answered alike
+        and takes nothing. With up_to, the tokens that all limits have are taken, at most these. With remember
+        (seconds), the request can be settled at least for so long from now. settle() then charges the cost of all.
+        """
+        return await self._extend(asks.extend(identity, number, tokens, up_to, remember))
 
     @asynccontextmanager
     async def reserving(
@@ -139,27 +152,69 @@ class AsyncLimiter(Base):
         cost; if the block raises before that, all is given back.
         """
         as_reserved(request)
-        try:
-            result = (
-                await self.check(what, caller, request)
-                if isinstance(what, str)
-                else await self.all(*what, tokens=request)
-            )
-        except StintError:
-            raise  # an error about the request: nothing was taken
-        except BaseException:  # such as a cancellation, after which the server may have granted it all the same
-            with suppress(StintError):
-                await self.cancel(request.id)
-            raise
-        reserved = Reserved(result, request.id)
+        reserved = Reserved(await self._open(self._opening(what, caller, request), request.id), request.id)
         try:
             yield reserved
         except BaseException:
             if reserved.may_be_taken and not reserved.is_settled:
-                await self._finish(reserved, asks.command("RL.CANCEL", short_key(request.id), repeats=True))
+                await self._finish(reserved, asks.cancel(request.id))
             raise
         if reserved.may_be_taken and reserved.cost is not None:
             await self._finish(reserved, asks.settle(request.id, reserved.cost, None))
+
+    @asynccontextmanager
+    async def streaming(
+        self,
+        what: str | Sequence[Keyed],
+        caller: Key = "",
+        *,
+        prompt: int = 0,
+        step: int = DEFAULT_STEP,
+        fields: Mapping[str, Key] | None = None,
+        keep: int | str = "",
+        id: Key = "",
+        remember: float = REMEMBER,
+    ) -> AsyncIterator[AsyncStream]:
+        """Reserve the tokens of a stream in slices, for the time of an async with block, and settle once at its end.
+
+        what and caller are those of reserving(). prompt are the tokens that the stream uses from its beginning. The
+        first slice is the mean of this caller's last 8 streams, at least a step and at most 16; each extension is a
+        step, or a quarter of what is reserved. The server remembers the reservation for this time (in seconds) after
+        the last extension. At the end, the tokens given to settle() are charged, else those that were counted; if none
+        were, all is given back. BudgetSpentError: a limit denies the stream, or more of it.
+        """
+        check_slices(prompt, step)
+        name = caller_of(what, caller)
+        identity = id or f"stream:{uuid.uuid4()}"
+        tokens = prompt + self._estimates.first(name, step)
+        request = Request(tokens, keep, fields=fields or {}, id=identity, remember=remember)
+        ask = self._opening(what, caller, request)
+        result = await self._open(ask, identity)
+        rest = less(prompt, request, result)
+        if rest is not None:
+            result = await self._open(self._opening(what, caller, rest), identity)
+        if not result.allowed:
+            if isinstance(result.cause, UnavailableError):  # the server may have granted it
+                with suppress(StintError):
+                    await self.cancel(identity)
+            raise BudgetSpentError(result, 0)
+        limits = [(key, limit) for key, limit, asked in ask.limits if asked == tokens]
+        stream = AsyncStream(result, request, limits, prompt, step, self._extend)
+        try:
+            yield stream
+        finally:
+            await self._finish(stream, stream._ending(self._estimates, name))
+
+    async def _open(self, ask: Ask, identity: Key) -> MultiResult:
+        """Take the tokens of a block."""
+        try:
+            return await self._multi(ask)
+        except StintError:
+            raise  # an error about the request: nothing was taken
+        except BaseException:  # such as a cancellation, after which the server may have granted it all the same
+            with suppress(StintError):
+                await self.cancel(identity)
+            raise
 
     async def _finish(self, reserved: Reserved, ask: Ask) -> None:
         """Settle. A server that is gone is no error of the block, which has done its work."""
@@ -172,6 +227,14 @@ class AsyncLimiter(Base):
         """Give back tokens that were not used. Return those then remaining, None if the key has no usage."""
         ask = asks.command("RL.REFUND", short_key(key), asks.check_tokens(n))
         return parse_refund(await to_the_end(self._ask(ask)))
+
+    async def at_most(self, key: Key, limit: Limit | str, n: int) -> Result:
+        """Leave at most n tokens, of a limit that has more than the service it stands for. granted is what was taken.
+
+        It is for buckets and windows, and never gives tokens back.
+        """
+        chosen = asks.as_limit(limit)
+        return parse_at_most(await self._ask(asks.at_most(key, chosen, n)), chosen)
 
     async def reset(self, key: Key) -> None:
         """Set a key to its full limit."""
@@ -269,6 +332,20 @@ class AsyncLimiter(Base):
         except StintError as error:
             failure = error
         return self._one(ask, begun, reply, failure)
+
+    async def _extend(self, ask: Ask, opening: MultiResult | None = None) -> MultiResult | None:
+        """Extend a request. What the fallback has opened, the server does not know: the fallback extends it, too."""
+        begun, reply = time.monotonic(), None
+        failure = None if opening is None or opening.source is Source.SERVER else opening.cause
+        if failure is None:
+            try:
+                reply = await self._ask(ask)
+            except StintError as error:
+                failure = error
+            else:
+                if reply is None:
+                    return None
+        return self._several(ask, begun, reply, failure)
 
     async def _multi(self, ask: Ask) -> MultiResult:
         begun, reply, failure = time.monotonic(), None, None

@@ -129,9 +129,13 @@ class Request:
         if self.max_wait:
             words += ["MAXWAIT", wait_ms(self.max_wait)]
         if self.id:
-            whole = Fraction(math.ceil(Fraction(repr(self.remember)) * 1000), 1000)
-            words += ["AS", short_key(self.id), "FOR", milliseconds(whole, "remember")]
+            words += ["AS", short_key(self.id), "FOR", _remembered(self.remember)]
         return words
+
+
+def _remembered(seconds: float) -> str:
+    """Return the time for which a grant can be settled, rounded up to milliseconds."""
+    return milliseconds(Fraction(math.ceil(Fraction(repr(seconds)) * 1000), 1000), "remember")
 
 
 def wait_ms(seconds: float) -> str:
@@ -169,6 +173,16 @@ def acquire(operation: str, key: Key, limit: Limit | str, n: int, option: str = 
     if option == "MAXWAIT":
         arguments.append(wait_ms(max_wait))
     return Ask(encode(arguments), operation, name, n, ((name, chosen, n),), option)
+
+
+def at_most(key: Key, limit: Limit | str, n: int) -> Ask:
+    """Leave at most n tokens of a limit."""
+    chosen = as_limit(limit)
+    if not chosen.algorithm.keeps:
+        raise InvalidError(f"at_most needs a bucket or a window, got {chosen}")
+    if not is_whole(n, 0, MAX_TOKENS):
+        raise InvalidError(f"the tokens that are left must be an integer between 0 and {MAX_TOKENS}, got {n!r}")
+    return command("RL.ATMOST", short_key(key), chosen.algorithm.spec, *chosen.arguments, n, *chosen.option_words)
 
 
 def everything(keyed: Iterable[Keyed], request: Request, peek: bool) -> Ask:
@@ -238,6 +252,27 @@ def settle(identity: Key, tokens: int | None, costs: Sequence[int | None] | None
     elif tokens is not None:
         words.append(_amount(tokens))
     return command(*words, repeats=True)
+
+
+def cancel(identity: Key) -> Ask:
+    """Give back all that a request took."""
+    return command("RL.CANCEL", short_key(identity), repeats=True)
+
+
+def extend(
+    identity: Key, number: int, tokens: int, up_to: bool, remember: float, limits: Iterable[tuple[bytes, Limit]] = ()
+) -> Ask:
+    """Take more tokens of the limits of a request. limits are those that a local share decides by."""
+    if not is_whole(number, 1, MAX_TOKENS):
+        raise InvalidError(f"the number of an extension must be an integer above 0, got {number!r}")
+    name = short_key(identity)
+    words: list[Argument] = ["RL.EXTEND", name, number, check_tokens(tokens)]
+    if up_to:
+        words.append("UPTO")
+    if remember:
+        words += ["FOR", _remembered(remember)]
+    asked = [(key, limit, tokens) for key, limit in limits]
+    return Ask(encode(words), "extend", name, tokens, asked, repeats=True)
 
 
 def _amount(n: int) -> int:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from .asks import Ask, Request, as_limit
+from . import asks
+from .asks import Ask, Key, Keyed, Request, as_limit
 from .checks import is_number
 from .errors import ClosedError, InvalidError, StintError, UnauthenticatedError, UnavailableError, UndecidedError
 from .limits import Limit
 from .policy import Judge, Policy, must_be_policy
 from .results import MultiResult, Result, Source, parse_multi, parse_result
+from .slices import Estimates
 
 DEFAULT_TIMEOUT = 0.02  # seconds
 DEFAULT_FAILURES = 5
@@ -83,6 +85,7 @@ class Base:
 
     def __init__(self, settings: Settings) -> None:
         self._configure(settings)
+        self._estimates = Estimates()
 
     def _configure(self, settings: Settings) -> None:
         self._settings = settings
@@ -164,6 +167,12 @@ class Base:
         elif isinstance(error, (UnauthenticatedError, ClosedError)) and time.monotonic() - self._logged >= _LOG_EVERY:
             self._logged = time.monotonic()
             log.error("Stint is not asked, so the fallback decides: %s", error)
+
+    def _opening(self, what: str | Sequence[Keyed], caller: Key, request: Request) -> Ask:
+        """Ask for what a block takes under an id: of the policy with this name, or of these limits."""
+        if isinstance(what, str):
+            return asks.check(what, caller, request, self._assumed(what), False)
+        return asks.everything(what, request, False)
 
     def _assumed(self, policy: str) -> Sequence[Limit]:
         if not isinstance(policy, str):

@@ -131,6 +131,12 @@ def parse_result(reply: Any, limit: Limit, asked: int) -> Result:
     return Result(False, 0, most, remaining, seconds(after), 0.0, seconds(reset), warn=warn)
 
 
+def parse_at_most(reply: Any, limit: Limit) -> Result:
+    """Read the reply of RL.ATMOST, which has the form of TB.ACQUIRE's for all limits."""
+    taken, most, remaining, _, reset, *more = integers(reply, 6 if limit.threshold else 5)
+    return Result(True, taken, most, remaining, 0.0, 0.0, seconds(reset), warn=more == [1])
+
+
 def _state(reply: Any) -> LimitState:
     warns = isinstance(reply, list) and len(reply) == 4
     limit, remaining, reset, *more = integers(reply, 4 if warns else 3)
@@ -138,8 +144,8 @@ def _state(reply: Any) -> LimitState:
 
 
 def parse_multi(reply: Any) -> MultiResult:
-    """Read the reply of RL.ALL and RL.CHECK."""
-    if not isinstance(reply, list) or len(reply) != 4 or not isinstance(reply[3], list):
+    """Read the reply of RL.ALL, RL.CHECK and RL.EXTEND, which has a fifth part, the tokens that are reserved in all."""
+    if not isinstance(reply, list) or len(reply) not in (4, 5) or not isinstance(reply[3], list):
         raise unknown(reply)
     granted, binding, after = integers(reply[:3], 3)
     states = tuple(_state(state) for state in reply[3])

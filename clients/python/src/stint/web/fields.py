@@ -1,12 +1,11 @@
-"""The RateLimit and RateLimit-Policy fields of draft-ietf-httpapi-ratelimit-headers-10 and -11, written and read."""
+"""The RateLimit and RateLimit-Policy fields of draft-ietf-httpapi-ratelimit-headers-10 and -11."""
 
 from __future__ import annotations
 
 import math
 import re
 import time
-from collections.abc import Callable, Iterable
-from email.utils import parsedate_to_datetime
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Literal, get_args
 
@@ -146,47 +145,3 @@ def merge_raw(present: Iterable[tuple[bytes, bytes]], added: Fields, is_denial: 
     return [
         (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in merge(before, added, is_denial)
     ]
-
-
-_ITEM = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",])+')
-_PARAMETER = re.compile(r";\s*([rt])=(-?[0-9]{1,15})(?=\s*(?:;|$))")
-
-
-def read_pause(status: int, field: Callable[[str], str | None]) -> float | None:
-    """Return the seconds for which a response asks its client to wait; None if it does not ask."""
-    pauses = []
-    if status in (429, 503) and (pause := _retry_after(field("Retry-After") or "")) is not None:
-        pauses.append(pause)
-    if (pause := _exhausted(field)) is not None:
-        pauses.append(pause)
-    return max(pauses, default=None)
-
-
-def _retry_after(text: str) -> float | None:
-    text = text.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:10])
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time()) if text else None
-    except (TypeError, ValueError):
-        return None
-
-
-def _exhausted(field: Callable[[str], str | None]) -> float | None:
-    """Return the time until there is quota again, if the response has none left."""
-    resets = []
-    is_present = False
-    for item in _ITEM.findall(field("RateLimit") or ""):
-        outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", item)
-        parameters = dict(_PARAMETER.findall(outside))
-        is_present = is_present or "r" in parameters
-        if parameters.get("r") == "0" and int(parameters.get("t", -1)) >= 0:
-            resets.append(float(parameters["t"]))
-    if is_present:
-        return max(resets, default=None)
-    for prefix in ("RateLimit-", "X-RateLimit-", "X-Rate-Limit-"):
-        reset = (field(prefix + "Reset") or "").strip()
-        if (field(prefix + "Remaining") or "").strip() == "0" and reset.isascii() and reset.isdigit():
-            seconds = float(reset[:15])
-            return max(0.0, seconds - time.time()) if seconds > 1e9 else seconds  # no wait takes thirty years
-    return None

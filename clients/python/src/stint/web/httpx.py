@@ -16,7 +16,7 @@ from ..aio import AsyncLimiter
 from ..limiter import Limiter
 from ..limits import Limit
 from ..reports import DEFAULT_REPORT, ReportOptions
-from .pacing import Pacer, await_turn, await_turn_async, host_key, report, report_async
+from .pacing import Pacer, await_turn, await_turn_async, heed, heed_async, host_key
 
 KeyOf = Callable[[httpx.Request], str]
 
@@ -51,10 +51,9 @@ class PacedTransport(httpx.BaseTransport):
         try:
             response = self._transport.handle_request(request)
         except httpx.TimeoutException:
-            report(self._limiter, self._pacer, key, self._pacer.hear(key, 504, None))
+            heed(self._limiter, self._pacer, key, 504)
             raise
-        news = self._pacer.hear(key, response.status_code, response.headers.get("Retry-After"))
-        report(self._limiter, self._pacer, key, news)
+        heed(self._limiter, self._pacer, key, response.status_code, response.headers.get)
         return response
 
     def close(self) -> None:
@@ -87,10 +86,9 @@ class AsyncPacedTransport(httpx.AsyncBaseTransport):
         try:
             response = await self._transport.handle_async_request(request)
         except httpx.TimeoutException:
-            await report_async(self._limiter, self._pacer, key, self._pacer.hear(key, 504, None))
+            await heed_async(self._limiter, self._pacer, key, 504)
             raise
-        news = self._pacer.hear(key, response.status_code, response.headers.get("Retry-After"))
-        await report_async(self._limiter, self._pacer, key, news)
+        await heed_async(self._limiter, self._pacer, key, response.status_code, response.headers.get)
         return response
 
     async def aclose(self) -> None:

@@ -7,8 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 
 from ..aio import AsyncLimiter
 from ..asks import as_limit
@@ -18,6 +16,7 @@ from ..limits import Limit
 from ..reports import DEFAULT_REPORT, ReportOptions
 from ..results import NEVER, Source
 from ..waiting import Reservation, seconds_of
+from .provider import Field, read_limits, read_pause
 
 REPORT_EVERY = 1.0  # seconds: answers are summed up for this time
 MAX_AHEAD = 0.25  # seconds of an adaptive reservation, which a pause of another process does not stop
@@ -46,11 +45,18 @@ Steps = Generator[Reserve | Sleep, Reservation | None, None]
 
 @dataclass(frozen=True)
 class News:
-    """Answers to be reported."""
+    """Answers to be reported to an adaptive limit."""
 
     good: int
     bad: int
     pause: float
+
+
+@dataclass(frozen=True)
+class Left:
+    """What the service has left, which is less than the limit has."""
+
+    requests: int
 
 
 @dataclass
@@ -58,6 +64,7 @@ class _Gate:
     """The news from the answers for one key."""
 
     closed_until: float = 0.0
+    left: int = 0  # tokens of the limit, as Stint said at the last turn
     good: int = 0
     bad: int = 0
     reported: float = -REPORT_EVERY
@@ -87,6 +94,10 @@ class Pacer:
         self.chosen = as_limit(self.limit)
         self.adapts = self.chosen.algorithm.form == "adaptive"
 
+    def _told(self, key: str, reservation: Reservation) -> None:
+        with self._lock:
+            self._gate(key).left = reservation.result.remaining
+
     def turn(self, key: str) -> Steps:
         """Take the steps until a request may be sent: each Reserve is answered by its reservation."""
         until = self.clock() + self.max_wait
@@ -100,6 +111,7 @@ class Pacer:
                 left = max(0.0, until - self.clock())
                 reservation = yield Reserve(min(left, MAX_AHEAD) if self.adapts else left)
                 assert reservation is not None
+                self._told(key, reservation)
                 pause, has_turn = self._after(reservation), reservation.allowed
             if self.clock() + pause > until:
                 raise WouldExceedDeadlineError(f"{key}: it would take {pause:.3f} s, max_wait is {self.max_wait} s")
@@ -116,15 +128,19 @@ class Pacer:
             raise WouldExceedDeadlineError(f"no turn within {self.max_wait} s")
         return result.retry_after
 
-    def hear(self, key: str, status: int, retry_after: str | None) -> News | None:
-        """Take an answer: its status, or 504 for a timeout. Return the news that are to be reported now."""
-        pause = parse_retry_after(retry_after) if status in (429, 503) else 0.0
-        pause, now = min(pause, self.max_pause), self.clock()
+    def hear(self, key: str, status: int, field: Field) -> News | Left | None:
+        """Take an answer: its status, or 504 for a timeout, and its fields. Return what is to be told to Stint now."""
+        said = read_limits(field)
+        pause, now = min(read_pause(status, field, said), self.max_pause), self.clock()
         with self._lock:
             gate = self._gate(key)
             gate.closed_until = max(gate.closed_until, now + pause)
             if not self.adapts:
-                return None
+                requests = min((one.remaining for one in said if one.unit == "requests"), default=gate.left)
+                if requests >= gate.left or not self.chosen.algorithm.keeps:
+                    return None
+                gate.left = requests
+                return Left(requests)
             gate.bad += status in (429, 503, 504)
             gate.good += status < 500 and status != 429
             is_new = pause > 0 and now + pause > gate.paused_until + SAME_PAUSE
@@ -146,20 +162,6 @@ class Pacer:
             if len(self._gates) < MAX_KEYS:
                 self._gates[key] = gate
         return gate
-
-
-def parse_retry_after(value: str | None) -> float:
-    """Return the seconds of a Retry-After, which is a number or a date; 0 if it is neither."""
-    text = (value or "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:12])
-    try:
-        date = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
-        return 0.0
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=timezone.utc)
-    return max(0.0, (date - datetime.now(timezone.utc)).total_seconds())
 
 
 def await_turn(limiter: Limiter, pacer: Pacer, key: str) -> None:
@@ -199,22 +201,30 @@ def _next(steps: Steps, answer: Reservation | None) -> Reserve | Sleep | None:
         return None
 
 
-def report(limiter: Limiter, pacer: Pacer, key: str, news: News | None) -> None:
-    """Report news. If that fails they are lost, which changes little: the next answers tell the same."""
-    if news is not None:
-        try:
+def heed(limiter: Limiter, pacer: Pacer, key: str, status: int, field: Field = lambda name: None) -> None:
+    """Take an answer, and tell Stint what it says. If that fails, little is lost: the next answers tell the same."""
+    news = pacer.hear(key, status, field)
+    try:
+        if isinstance(news, News):
             limiter.report(key, news.good, news.bad, pause=news.pause, options=pacer.options)
-        except StintError as error:
-            _lost(key, error)
+        elif news is not None:
+            limiter.at_most(key, pacer.chosen, news.requests)
+    except StintError as error:
+        _lost(key, error)
 
 
-async def report_async(limiter: AsyncLimiter, pacer: Pacer, key: str, news: News | None) -> None:
-    """Report news."""
-    if news is not None:
-        try:
+async def heed_async(
+    limiter: AsyncLimiter, pacer: Pacer, key: str, status: int, field: Field = lambda name: None
+) -> None:
+    """Do what heed does."""
+    news = pacer.hear(key, status, field)
+    try:
+        if isinstance(news, News):
             await limiter.report(key, news.good, news.bad, pause=news.pause, options=pacer.options)
-        except StintError as error:
-            _lost(key, error)
+        elif news is not None:
+            await limiter.at_most(key, pacer.chosen, news.requests)
+    except StintError as error:
+        _lost(key, error)
 
 
 def _lost(key: str, error: StintError) -> None:

@@ -19,7 +19,7 @@ from requests.adapters import HTTPAdapter
 from ..limiter import Limiter
 from ..limits import Limit
 from ..reports import DEFAULT_REPORT, ReportOptions
-from .pacing import Pacer, await_turn, host_key, report
+from .pacing import Pacer, await_turn, heed, host_key
 
 
 def by_host(request: requests.PreparedRequest) -> str:
@@ -52,8 +52,7 @@ class PacedAdapter(HTTPAdapter):
         try:
             response = super().send(request, *arguments, **named)
         except requests.Timeout:
-            report(self._limiter, self._pacer, key, self._pacer.hear(key, 504, None))
+            heed(self._limiter, self._pacer, key, 504)
             raise
-        news = self._pacer.hear(key, response.status_code, response.headers.get("Retry-After"))
-        report(self._limiter, self._pacer, key, news)
+        heed(self._limiter, self._pacer, key, response.status_code, response.headers.get)
         return response
