@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -77,3 +79,37 @@ def test_budget_in_money(server: Server, capsys: pytest.CaptureFixture[str]) -> 
     assert first == f"tenant:acme: ${tenant.used / 1e6:.4f} of $1.00"
     assert second == f"user:acme:ann: ${tenant.used / 1e6:.4f} of $50.00"
     assert warnings and set(warnings) == {"80 % of a budget of acme are used"}
+
+
+@pytest.mark.parametrize("usage", [0, 480])
+def test_stream_at_its_budget(server: Server, usage: int) -> None:
+    page = (RECIPES / "streams.md").read_text()
+    [policy] = re.findall(r"^> (RL.POLICY SET chat .*)$", page, re.MULTILINE)
+    is_closed = []
+
+    async def ask_the_model(question: str) -> AsyncIterator[SimpleNamespace]:
+        try:
+            for _ in range(15 if usage else 100):
+                yield SimpleNamespace(text="chunk ", tokens=30, usage=0)
+            yield SimpleNamespace(text="", tokens=0, usage=usage)
+        finally:
+            is_closed.append(True)
+
+    program: dict[str, Any] = {"ask_the_model": ask_the_model}
+    exec(program_of("streams.md", server), program)
+    limiter, answer = program["limiter"], program["answer"]
+
+    async def run() -> str:
+        async with limiter:
+            await limiter._ask(stint.asks.command(*policy.split()))
+            text = "".join([text async for text in answer("ann", "q" * 30)])
+            _, tokens = await limiter.policy_usage("chat", "ann")
+            assert tokens.used == (usage or 990) and tokens.remaining == 1000 - tokens.used
+            return text
+
+    text = asyncio.run(run())
+    assert is_closed == [True]
+    if usage:
+        assert text == "chunk " * 15
+    else:
+        assert re.fullmatch(r"(chunk ){32} \[ended after 990 tokens; go on in 86\d{3} s\]", text)

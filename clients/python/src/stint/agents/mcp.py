@@ -89,7 +89,7 @@ def used(tokens: int) -> None:
 
 
 async def spend(tokens: int) -> None:
-    """Count tokens in a tool before it uses them. ToolError: a limit denies them; the model reads it if it is not caught.
+    """Count tokens in a tool before it uses them. ToolError: a limit denies them; leave it to the model to read.
 
     That is for a RateLimit with step; with another, it is used().
     """
