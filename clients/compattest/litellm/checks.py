@@ -26,7 +26,7 @@ import httpx
 import redis.asyncio
 import stint
 import uvicorn
-from hooks import DOLLARS, MUCH, TOKENS
+from hooks import DOLLARS, MUCH, STREAM, TOKENS
 from litellm.proxy._types import UserAPIKeyAuth
 from model import Model
 
@@ -149,6 +149,23 @@ async def settled(proxy: Proxy) -> None:
     print(f"settled: {want}")
 
 
+async def cut(proxy: Proxy) -> None:
+    """A stream ends with an error when its budget is spent, and is charged what was delivered."""
+    options = {"stream": True, "stream_options": {"include_usage": True}, "max_tokens": 5000}
+    answer = await proxy.one("stint-stream", **options)
+    delivered = answer.text.count(" hello")
+    assert answer.status_code == 200 and 'limit \\"tokens\\"' in answer.text, answer.text[-500:]
+    assert '"code": "429"' in answer.text, answer.text[-500:]
+
+    async def is_charged() -> bool:
+        state = await limiter.peek("tokens:stint-stream", f"FW {STREAM} 10d")
+        return delivered < STREAM - state.remaining - 1 <= STREAM and state.remaining < STREAM / 20
+
+    await until(is_charged)
+    assert (await proxy.one("stint-stream", **options)).status_code == 429
+    print(f"stint: a stream was cut after {delivered} tokens of its answer")
+
+
 async def without_stint(proxy: Proxy) -> None:
     """The limiter's fallback decides while Stint does not answer."""
     assert (await proxy.one("open-without-stint")).status_code == 200
@@ -191,6 +208,7 @@ async def main() -> None:
         lambda: sum(u["prompt_tokens"] * 2.5e-6 + u["completion_tokens"] * 1e-5 for u in model.usages),
     )
     await settled(proxy)
+    await cut(proxy)
     await page()
     await without_stint(proxy)
     print("all checks passed", flush=True)

@@ -17,7 +17,13 @@ OWN = {
     "own-tokens": {"tpm_limit": TOKENS},
     "own-dollars": {"model_max_budget": {"large": {"budget_limit": DOLLARS, "time_period": "1d"}}},
 }
-BUDGETS = {"stint-tokens": (TOKENS, MUCH), "stint-dollars": (MUCH, round(DOLLARS * 1e6)), "stint-usage": (MUCH, MUCH)}
+STREAM = 300  # tokens of a key whose streams are cut
+BUDGETS = {
+    "stint-tokens": (TOKENS, MUCH),
+    "stint-dollars": (MUCH, round(DOLLARS * 1e6)),
+    "stint-usage": (MUCH, MUCH),
+    "stint-stream": (STREAM, MUCH),
+}
 
 
 async def auth(request, api_key: str) -> UserAPIKeyAuth:
@@ -45,6 +51,6 @@ def limiter(server: str, policy: stint.Policy) -> stint.AsyncLimiter:
     return stint.AsyncLimiter(f"redis://{os.environ[server]}", policy, timeout=30)
 
 
-limits = RateLimit(limiter("STINT", stint.fail_closed()), budgets)
+limits = RateLimit(limiter("STINT", stint.fail_closed()), budgets, step=50)
 open_without_stint = RateLimit(limiter("NOBODY", stint.fail_open()), only("open-without-stint"))
 closed_without_stint = RateLimit(limiter("NOBODY", stint.fail_closed()), only("closed-without-stint"))

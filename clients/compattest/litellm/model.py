@@ -55,8 +55,9 @@ class Model:
 
 async def _events(answer: dict, usage: dict):
     chunk = {**answer, "object": "chat.completion.chunk"}
-    delta = {"index": 0, "delta": {"role": "assistant", "content": "Hello."}, "finish_reason": None}
-    yield f"data: {json.dumps({**chunk, 'choices': [delta]})}\n\n"
+    delta = {"index": 0, "delta": {"role": "assistant", "content": " hello" * 10}, "finish_reason": None}
+    for _ in range(max(1, usage["completion_tokens"] // 100)):
+        yield f"data: {json.dumps({**chunk, 'choices': [delta]})}\n\n"
     yield f"data: {json.dumps({**chunk, 'choices': [{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]})}\n\n"
     yield f"data: {json.dumps({**chunk, 'choices': [], 'usage': usage})}\n\n"
     yield "data: [DONE]\n\n"

@@ -90,6 +90,12 @@ class Slices(Reserved):
         self._asks_ahead = True
         self._begun = False
         self._spent: BudgetSpentError | None = None
+        self._costs: Sequence[int | None] | None = None
+
+    def settle_costs(self, tokens: int, costs: Sequence[int | None]) -> None:
+        """Charge an amount to each limit, in their order, in place of the tokens of the stream. None keeps a charge."""
+        self.settle(tokens)
+        self._costs = costs
 
     def _missing(self, tokens: int) -> int:
         """Return the tokens of the extension that is needed before so many more are counted; 0 if none is."""
@@ -132,7 +138,7 @@ class Slices(Reserved):
         if self.cost is None:
             return asks.cancel(self.id)
         estimates.note(caller, max(0, self.cost - self._prompt))
-        return asks.settle(self.id, self.cost, None)
+        return asks.settle(self.id, None if self._costs is not None else self.cost, self._costs)
 
 
 def check_slices(prompt: int, step: int) -> None:
