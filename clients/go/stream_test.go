@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -430,4 +431,39 @@ func TestStreamMistakes(t *testing.T) {
 	if s.Add(-1) == nil || s.Settle(-1) == nil || s.Settle(5) != nil || s.Settle(5) != nil || s.Settle(6) == nil {
 		t.Error("a mistake was taken")
 	}
+}
+
+// TestStreamsOnOneBudget: a thousand streams of a real server use the budget, and do not exceed it.
+func TestStreamsOnOneBudget(t *testing.T) {
+	const streams, size = 1000, 1_000_000
+	l := connect(t)
+	limit := stint.On(t.Name(), stint.Window(size, stint.Starting(time.Hour)))
+	var delivered atomic.Int64
+	var all sync.WaitGroup
+	for i := range streams {
+		all.Go(func() {
+			s, err := l.StreamAll(t.Context(), stint.StreamOptions{Step: 100}, limit)
+			if err == nil {
+				for err == nil {
+					if err = s.Add(int64(5 + i%7)); err == nil && s.Used() > 5000 {
+						break
+					}
+				}
+				delivered.Add(s.Used())
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			var spent *stint.BudgetSpentError
+			if err != nil && !errors.As(err, &spent) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	u, _, err := l.Usage(t.Context(), t.Name())
+	if n := delivered.Load(); err != nil || n < size*95/100 || n > size || u.Used != n {
+		t.Errorf("%d delivered of %d, %d charged, %v", n, size, u.Used, err)
+	}
+	t.Logf("%d of %d", delivered.Load(), size)
 }
