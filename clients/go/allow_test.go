@@ -235,3 +235,28 @@ func TestConcurrentCalls(t *testing.T) {
 		t.Errorf("%d of %d tokens granted, %d replies of others", granted.Load(), tokens, wrong.Load())
 	}
 }
+
+// TestAtMost: a limit is lowered, and never raised.
+func TestAtMost(t *testing.T) {
+	l := connect(t)
+	for name, limit := range map[string]stint.Limit{
+		"bucket": stint.PerDay(100), "window": stint.Window(100, stint.Starting(time.Hour)), "sliding": stint.SlidingWindow(100, time.Hour),
+		"log": stint.SlidingLog(100, time.Hour), "gcra": stint.GCRA(99, 100, 24*time.Hour), "warns": stint.PerDay(100).Warn(50),
+	} {
+		key := t.Name() + ":" + name
+		for _, c := range []struct{ most, taken, left int64 }{{40, 60, 40}, {70, 0, 40}, {40, 0, 40}, {0, 40, 0}} {
+			r, err := l.AtMost(t.Context(), key, limit, c.most)
+			if err != nil || !r.Allowed || r.Granted != c.taken || r.Remaining != c.left || r.Limit != 100 || r.RetryAfter != 0 {
+				t.Errorf("%s, at most %d: %+v, %v", name, c.most, r, err)
+			}
+		}
+		if r, err := l.Allow(t.Context(), key, limit); err != nil || r.Allowed {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	for _, limit := range []stint.Limit{{}, stint.PerDay(5).Queue(5), stint.PerDay(5).Member("a", 1), stint.PerDay(5).Adaptive(1)} {
+		if _, err := l.AtMost(t.Context(), t.Name(), limit, 1); !errors.Is(err, stint.ErrInvalid) {
+			t.Errorf("%v: %v", limit, err)
+		}
+	}
+}
