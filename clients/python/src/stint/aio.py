@@ -29,7 +29,7 @@ from .results import Charge, MultiResult, Result, Source, parse_at_most, parse_c
 from .retry import may_pass, pauses
 from .slices import DEFAULT_STEP, REMEMBER, BudgetSpentError, caller_of, check_slices, less
 from .usage import Usage, parse_usage, parse_usages
-from .waiting import LONGEST_WAIT, Reservation, after_queue, give_up, how_to_reserve, seconds_of
+from .waiting import LONGEST_WAIT, Reservation, after_queue, check_priority, give_up, how_to_reserve, seconds_of
 
 
 class AsyncLimiter(Base):
@@ -270,12 +270,23 @@ class AsyncLimiter(Base):
         if reservation.is_refundable():
             await self.refund(reservation.key, reservation.result.granted)
 
-    async def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
+    async def wait(
+        self,
+        key: Key,
+        limit: Limit | str,
+        n: int = 1,
+        *,
+        max_wait: float = LONGEST_WAIT,
+        priority: int | None = None,
+    ) -> Result:
         """Wait until n tokens are there and take them. Raise an error at once if that takes longer than max_wait.
 
-        A wait that is cancelled gives back its tokens, or the holder's place in a concurrency limit.
+        For a place in a concurrency limit, the call waits on the server until one is free or max_wait is over. priority
+        is its place in the line: 0 to 9, the most urgent, and 5 by default. A wait that is cancelled gives back its
+        tokens, or the holder's place.
         """
         chosen, until = asks.as_limit(limit), time.monotonic() + seconds_of(max_wait)
+        check_priority(chosen, priority)
         while True:
             left = max(0.0, until - time.monotonic())
             if chosen.algorithm.reserves:
@@ -284,6 +295,9 @@ class AsyncLimiter(Base):
             else:
                 allowed = self.allow(key, chosen, n)
                 result, pause = await to_the_end(allowed, lambda taken: self._give_back(key, chosen, taken)), 0.0
+                if chosen.holder and not result.allowed and result.source is Source.SERVER and left > 0:
+                    result = await self._wait_for_place(key, chosen, until, priority)
+                    left = max(0.0, until - time.monotonic())
             if not result.allowed:
                 pause = give_up(chosen, result, n, left, self._settings.when_down)
             try:
@@ -294,6 +308,26 @@ class AsyncLimiter(Base):
                 raise
             if result.allowed:
                 return result
+
+    async def _wait_for_place(self, key: Key, limit: Limit, until: float, priority: int | None) -> Result:
+        """Wait on the server, and again if that connection ends: the holder has one place, however often it asks."""
+        begun, failure, reply = time.monotonic(), None, None
+        for pause in pauses():
+            left = until - time.monotonic()
+            ask = asks.place(key, limit, left, priority)
+            try:
+                reply, failure = await self._link.call_apart(ask.packed, left + self._timeout), None
+            except StintError as error:
+                failure = error
+                if may_pass(error) and until - time.monotonic() > pause:
+                    await asyncio.sleep(pause)
+                    continue
+            except BaseException:  # a place that was granted just now has nobody to use it
+                with suppress(StintError):
+                    await self.release(key, limit.holder)
+                raise
+            return self._one(ask, begun, reply, failure)
+        raise AssertionError("pauses never end")
 
     async def close(self) -> None:
         """Close the connections."""

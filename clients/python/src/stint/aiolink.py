@@ -180,6 +180,14 @@ class AsyncLink:
             raise from_reply(reply)
         return reply
 
+    async def call_apart(self, packed: bytes, timeout: float) -> Any:
+        """Send a command that is held on the server, on a connection on which no other command waits for its reply."""
+        apart = AsyncLink(self._nodes, self.breaker, FirstCalls(timeout), self._timeout)
+        try:
+            return await apart.call(packed, timeout)
+        finally:
+            await apart.close()
+
     async def _exchange(
         self,
         loop: asyncio.AbstractEventLoop,

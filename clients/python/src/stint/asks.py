@@ -175,6 +175,16 @@ def acquire(operation: str, key: Key, limit: Limit | str, n: int, option: str = 
     return Ask(encode(arguments), operation, name, n, ((name, chosen, n),), option)
 
 
+def place(key: Key, limit: Limit, max_wait: float, priority: int | None) -> Ask:
+    """Ask for a place, and wait for it on the server."""
+    name = short_key(key)
+    words: list[Argument] = [limit.algorithm.command, name, *limit.arguments, *limit.option_words]
+    words += ["BLOCK", wait_ms(max_wait)]
+    if priority is not None:
+        words += ["PRIORITY", priority]
+    return Ask(encode(words), "wait", name, 1, ((name, limit, 1),))
+
+
 def at_most(key: Key, limit: Limit | str, n: int) -> Ask:
     """Leave at most n tokens of a limit."""
     chosen = as_limit(limit)

@@ -29,7 +29,7 @@ from .retry import may_pass, pauses
 from .slices import DEFAULT_STEP, REMEMBER, BudgetSpentError, caller_of, check_slices, less
 from .stream import Stream
 from .usage import Usage, parse_usage, parse_usages
-from .waiting import LONGEST_WAIT, Reservation, after_queue, give_up, how_to_reserve, seconds_of
+from .waiting import LONGEST_WAIT, Reservation, after_queue, check_priority, give_up, how_to_reserve, seconds_of
 
 
 class Limiter(Base):
@@ -268,12 +268,23 @@ class Limiter(Base):
         if reservation.is_refundable():
             self.refund(reservation.key, reservation.result.granted)
 
-    def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
+    def wait(
+        self,
+        key: Key,
+        limit: Limit | str,
+        n: int = 1,
+        *,
+        max_wait: float = LONGEST_WAIT,
+        priority: int | None = None,
+    ) -> Result:
         """Wait until n tokens are there and take them. Raise an error at once if that takes longer than max_wait.
 
-        A wait that is cancelled gives back its tokens, or the holder's place in a concurrency limit.
+        For a place in a concurrency limit, the call waits on the server until one is free or max_wait is over. priority
+        is its place in the line: 0 to 9, the most urgent, and 5 by default. A wait that is cancelled gives back its
+        tokens, or the holder's place.
         """
         chosen, until = asks.as_limit(limit), time.monotonic() + seconds_of(max_wait)
+        check_priority(chosen, priority)
         while True:
             left = max(0.0, until - time.monotonic())
             if chosen.algorithm.reserves:
@@ -282,6 +293,9 @@ class Limiter(Base):
             else:
                 allowed = self.allow(key, chosen, n)
                 result, pause = to_the_end(allowed, lambda taken: self._give_back(key, chosen, taken)), 0.0
+                if chosen.holder and not result.allowed and result.source is Source.SERVER and left > 0:
+                    result = self._wait_for_place(key, chosen, until, priority)
+                    left = max(0.0, until - time.monotonic())
             if not result.allowed:
                 pause = give_up(chosen, result, n, left, self._settings.when_down)
             try:
@@ -292,6 +306,26 @@ class Limiter(Base):
                 raise
             if result.allowed:
                 return result
+
+    def _wait_for_place(self, key: Key, limit: Limit, until: float, priority: int | None) -> Result:
+        """Wait on the server, and again if that connection ends: the holder has one place, however often it asks."""
+        begun, failure, reply = time.monotonic(), None, None
+        for pause in pauses():
+            left = until - time.monotonic()
+            ask = asks.place(key, limit, left, priority)
+            try:
+                reply, failure = self._link.call_apart(ask.packed, left + self._timeout), None
+            except StintError as error:
+                failure = error
+                if may_pass(error) and until - time.monotonic() > pause:
+                    time.sleep(pause)
+                    continue
+            except BaseException:  # a place that was granted just now has nobody to use it
+                with suppress(StintError):
+                    self.release(key, limit.holder)
+                raise
+            return self._one(ask, begun, reply, failure)
+        raise AssertionError("pauses never end")
 
     def close(self) -> None:
         """Close the connections."""

@@ -149,6 +149,10 @@ class Link:
             raise from_reply(reply)
         return reply
 
+    def call_apart(self, packed: bytes, timeout: float) -> Any:
+        """Send a command that is held on the server. Each call has a connection, which carries no other meanwhile."""
+        return self.call(packed, timeout)
+
     def _exchange(self, packed: bytes, deadline: float, in_time: bool, leader: Node | None = None) -> Any:
         """Ask a node, by default the current one. With groups, each key has its own leader.
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 from .asks import Key
-from .checks import is_number
+from .checks import is_number, is_whole
 from .errors import DeniedError, InvalidError, WouldExceedDeadlineError
 from .limits import Limit
 from .policy import Policy
@@ -43,6 +43,12 @@ def seconds_of(wait: float, name: str = "max_wait") -> float:
     if not is_number(wait):
         raise InvalidError(f"{name}: must be a number of seconds, got {wait!r}")
     return wait
+
+
+def check_priority(limit: Limit, priority: int | None) -> None:
+    """Refuse a priority that the server would refuse."""
+    if priority is not None and not (limit.holder and is_whole(priority, 0, 9)):
+        raise InvalidError(f"priority: must be an integer from 0 to 9, for a concurrency limit, got {priority!r}")
 
 
 def how_to_reserve(limit: Limit, max_wait: float) -> tuple[str, float]:

@@ -63,7 +63,15 @@ class FakeLimiter(_Fake, Limiter):
     def _ask(self, ask: Any) -> Any:
         return self._execute(ask.packed)
 
-    def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
+    def wait(
+        self,
+        key: Key,
+        limit: Limit | str,
+        n: int = 1,
+        *,
+        max_wait: float = LONGEST_WAIT,
+        priority: int | None = None,
+    ) -> Result:
         """Set the clock ahead instead of sleeping."""
         chosen, max_wait = as_limit(limit), seconds_of(max_wait)
         while True:
@@ -88,7 +96,15 @@ class FakeAsyncLimiter(_Fake, AsyncLimiter):
     async def _ask(self, ask: Any) -> Any:
         return self._execute(ask.packed)
 
-    async def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
+    async def wait(
+        self,
+        key: Key,
+        limit: Limit | str,
+        n: int = 1,
+        *,
+        max_wait: float = LONGEST_WAIT,
+        priority: int | None = None,
+    ) -> Result:
         """Set the clock ahead instead of sleeping."""
         chosen, max_wait = as_limit(limit), seconds_of(max_wait)
         while True:
