@@ -2,7 +2,7 @@ import { mustBeList } from "./arguments.js";
 import { count } from "./count.js";
 import type { Word } from "./driver.js";
 import { InvalidError } from "./errors.js";
-import { shortKey } from "./key.js";
+import { nameOf, shortKey } from "./key.js";
 import { type LimitLike, limitOf } from "./limit.js";
 import { type Known, mustKnow } from "./options.js";
 import { type Key, type Keyed, keyedParts } from "./request.js";
@@ -55,5 +55,3 @@ function bucketWords(name: string, limit: LimitLike): readonly Word[] {
     }
     return own.words;
 }
-
-function nameOf(key: Key): string { return Buffer.from(shortKey(key)).toString("latin1"); }

@@ -3,7 +3,9 @@ import { DeniedError, type StintError } from "./errors.js";
 import { type LimitLike, limitOf } from "./limit.js";
 import { type Known, mustKnow } from "./options.js";
 import type { Limiter } from "./limiter.js";
+import { type ProviderLimit, pauseOf, readLimits } from "./provider.js";
 import type { Report } from "./report.js";
+import type { Result } from "./result.js";
 
 const reportEvery = 1000; // milliseconds: answers are summed up for this time
 const samePause = 1000; // milliseconds: a pause that ends within this time after the reported one is not reported
@@ -21,7 +23,7 @@ export interface PaceOptions {
     maxPause?: Duration;
     /** How reports move the rate of an adaptive limit. */
     report?: Pick<Report, "every" | "down" | "up">;
-    /** Called when a report is lost. The next answers tell the same. */
+    /** Called when a report is lost, or the limit could not follow an answer. The next answers tell the same. */
     onLostReport?: (error: StintError) => void;
 }
 
@@ -32,9 +34,9 @@ const rateOptions = { every: true, down: true, up: true } satisfies Known<NonNul
 interface Gate { closedUntil: number; good: number; bad: number; reported: number; pausedUntil: number }
 
 /**
- * A fetch that waits until each request may be sent, and hears the answers: it keeps to the limit of another service. With an adaptive limit,
- * all processes follow the service's answers: a 429 that one of them gets slows all down, and its Retry-After stops all. It does not
- * repeat requests.
+ * A fetch that waits until each request may be sent, and hears the answers: it keeps to the limit of another service. If an answer says that
+ * fewer requests are left than the limit believes, the limit follows. With an adaptive limit, all processes follow the service's answers: a 429
+ * that one of them gets slows all down, and its Retry-After stops all. It does not repeat requests.
  */
 export function pacedFetch(limiter: Limiter, limit: LimitLike, options: PaceOptions = {}): typeof fetch {
     mustKnow(options, paceOptions, "pacedFetch");
@@ -44,17 +46,19 @@ export function pacedFetch(limiter: Limiter, limit: LimitLike, options: PaceOpti
         const url = new URL(input instanceof Request ? input.url : input);
         const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
         const key = options.key?.(url) ?? `http:${url.host}`;
-        await pacer.turn(key, signal ?? undefined);
+        const { remaining } = await pacer.turn(key, signal ?? undefined);
         let response;
         try {
             response = await send(input, init);
         } catch (error) {
             if (error instanceof Error && error.name === "TimeoutError") {
-                await pacer.hear(key, 504, null);
+                await pacer.hear(key, 504, 0);
             }
             throw error;
         }
-        await pacer.hear(key, response.status, response.headers.get("Retry-After"));
+        const told = readLimits(response.headers);
+        await pacer.follow(key, told, remaining);
+        await pacer.hear(key, response.status, pauseOf(response, told));
         return response;
     };
 }
@@ -72,12 +76,13 @@ class Pacer {
     }
 
     /** Waits until a request may be sent. */
-    async turn(key: string, signal: AbortSignal | undefined): Promise<void> {
+    async turn(key: string, signal: AbortSignal | undefined): Promise<Result> {
         const until = this.limiter.time.now() + this.#atMost;
         await this.#open(key, until, signal);
         const left = Math.max(1, Math.floor(until - this.limiter.time.now()));
-        await this.limiter.wait(key, this.limit, { atMost: left, ...(signal && { signal }) });
+        const result = await this.limiter.wait(key, this.limit, { atMost: left, ...(signal && { signal }) });
         await this.#open(key, until, signal); // an answer may have asked for a pause during the wait
+        return result;
     }
 
     async #open(key: string, until: number, signal: AbortSignal | undefined): Promise<void> {
@@ -93,9 +98,16 @@ class Pacer {
         }
     }
 
-    /** Takes an answer: its status, or 504 for a timeout. */
-    async hear(key: string, status: number, retryAfter: string | null): Promise<void> {
-        const asked = status === 429 || status === 503 ? parseRetryAfter(retryAfter) : 0;
+    /** Leaves as many requests as the service says, if these are fewer than the limiter believed when it gave the turn. */
+    async follow(key: string, told: readonly ProviderLimit[], believed: number): Promise<void> {
+        const least = Math.min(...told.filter(({ unit }) => unit === "requests").map(({ remaining }) => remaining));
+        if (least < believed && limitOf(this.limit).row.keeps) {
+            await this.limiter.atMost(key, this.limit, least).catch((error: unknown) => { this.options.onLostReport?.(error as StintError); });
+        }
+    }
+
+    /** Takes an answer: its status, or 504 for a timeout, and the pause that it asks for. */
+    async hear(key: string, status: number, asked: number): Promise<void> {
         const pause = Math.min(asked, this.#maxPause), now = this.limiter.time.now(), gate = this.#gate(key);
         gate.closedUntil = Math.max(gate.closedUntil, now + pause);
         if (!this.#adapts) {
@@ -141,14 +153,4 @@ class Pacer {
         }
         return gate;
     }
-}
-
-/** The milliseconds of a Retry-After, which is a number of seconds or a date; 0 if it is neither. */
-function parseRetryAfter(value: string | null): number {
-    const text = (value ?? "").trim();
-    if (/^\d+$/.test(text)) {
-        return Number(text) * 1000;
-    }
-    const date = /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : NaN;
-    return Number.isNaN(date) ? 0 : Math.max(0, date - Date.now());
 }

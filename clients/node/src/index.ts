@@ -7,9 +7,11 @@ export { ClosedError, DeniedError, InvalidError, RefusedError, StintError, Unaut
 export { Limit, type CalendarWindow, type LimitLike, type WindowOptions, perDay, perHour, perMinute, perSecond } from "./limit.js";
 export { Limiter } from "./limiter.js";
 export type { LimiterOptions } from "./limiter-options.js";
-export type { CheckOptions, Key, Keyed, RequestOptions, WaitOptions } from "./request.js";
+export type { CheckOptions, ExtendOptions, Key, Keyed, RequestOptions, WaitOptions } from "./request.js";
 export { type LeaseOptions, Leases } from "./leases/leases.js";
 export { type PaceOptions, pacedFetch } from "./fetch.js";
+export { type HeadersLike, type ProviderLimit, type Told, readLimits } from "./provider.js";
+export { BudgetSpentError, BudgetStream, type StreamOptions } from "./stream.js";
 export { Prices } from "./prices.js";
 export { type Policy, failClosed, failOpen, localShare } from "./policy.js";
 export { type Member, type Pace, type Report } from "./report.js";

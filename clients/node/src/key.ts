@@ -27,6 +27,9 @@ export function shortKey(key: string | Uint8Array): string | Buffer {
     return Buffer.concat([bytes.subarray(0, keptBytes), Buffer.from(`:sha256:${digest}`)]);
 }
 
+/** The form of a key that is sent as text, for keys in memory: a character for each byte. */
+export function nameOf(key: string | Uint8Array): string { return Buffer.from(shortKey(key)).toString("latin1"); }
+
 /** Whether text has no half of a surrogate pair. (Node.js 20 has String.isWellFormed; TypeScript's library for ES2022 does not.) */
 function isWellFormed(text: string): boolean { return !/\p{Surrogate}/u.test(text); }
 

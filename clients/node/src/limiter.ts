@@ -16,10 +16,16 @@ import { type Class, classWords } from "./class.js";
 import { type Member, type Pace, type Report, parseMembers, parsePace, reportWords } from "./report.js";
 import { type PolicyUsage, type Usage, parsePolicyUsage, parseUsage } from "./usage.js";
 import { type Reserved, type ReservingOptions, reserve } from "./reserved.js";
-import { type CheckOptions, type Key, type Keyed, type RequestOptions, type WaitOptions, checkOptions, keyedParts, requestOptions, waitOptions } from "./request.js";
+import {
+    type CheckOptions, type ExtendOptions, type Key, type Keyed, type RequestOptions, type WaitOptions, checkOptions, extendOptions, keyedParts,
+    requestOptions, waitOptions,
+} from "./request.js";
+import { type BudgetStream, type StreamOptions, openStream } from "./stream.js";
+import { Estimates } from "./estimates.js";
+import { type Told, pauseOf, readLimits } from "./provider.js";
 import { type Time, machineTime } from "./time.js";
 import { keepWords, requestWords, sortedFields, text, withWords } from "./words.js";
-import { type Charge, type MultiResult, type Result, integers, never, parseCharges, parseMulti, parseResult } from "./result.js";
+import { type Charge, type MultiResult, type Result, integers, never, parseAtMost, parseCharges, parseExtension, parseMulti, parseResult } from "./result.js";
 
 const tellEvery = 10_000; // milliseconds
 
@@ -31,6 +37,7 @@ export class Limiter implements AsyncDisposable {
     readonly #timeout: number;
     readonly #fallback: Fallback;
     readonly #closing = new AbortController();
+    readonly #estimates = new Estimates();
     /** The time by which it waits: that of the machine, or of a fake. Its `sleep` ends when the limiter is closed. */
     readonly time: Time;
 
@@ -117,7 +124,7 @@ export class Limiter implements AsyncDisposable {
         }
         words.push("TOKENS", tokens, ...requestWords(options));
         const local = limits.map(({ key, limit, cost }) => ({ key: text(key), limit: limitOf(limit), tokens: cost ?? tokens }));
-        return await this.#several(words, options, tokens, local);
+        return await this.#several(words, options, tokens, local, parseMulti);
     }
 
     /** Checks the limits of a policy stored on the server, for the caller with this id: all or none. */
@@ -132,7 +139,7 @@ export class Limiter implements AsyncDisposable {
         words.push(...withWords(fields));
         const caller = JSON.stringify([policy, text(id), ...fields.map(([name, value]) => [name, text(value)])]);
         const local = (this.#options.assumed?.[policy] ?? []).map((limit, i) => ({ key: `${i} ${caller}`, limit: limitOf(limit), tokens }));
-        return await this.#several(words, options, tokens, local);
+        return await this.#several(words, options, tokens, local, parseMulti);
     }
 
     /**
@@ -168,13 +175,68 @@ export class Limiter implements AsyncDisposable {
         return parseCharges(await this.#asker.askUntilAnswered(["RL.CANCEL", shortKey(id)], this.#timeout));
     }
 
+    /**
+     * Takes more tokens of the same limits for a request that was granted with an id: {@link settle} charges all together. The extensions of a
+     * request have the numbers n = 1, 2, 3 …: the last one that was granted is answered again and takes nothing, so it is sent again if a reply
+     * is lost. A denial takes nothing, and the same n may be asked again. It returns null if the server does not know the id.
+     */
+    async extend(id: Key, n: number, tokens: number, options: ExtendOptions = {}): Promise<MultiResult | null> {
+        mustKnow(options, extendOptions, "an extension");
+        const words: Word[] = ["RL.EXTEND", shortKey(id), count(n, "n"), count(tokens, "tokens")];
+        if (options.upTo === true) {
+            words.push("UPTO");
+        }
+        if (options.remember !== undefined) {
+            words.push("FOR", `${milliseconds(options.remember, "remember")}ms`);
+        }
+        const local = (options.limits ?? []).filter(({ cost }) => cost === undefined);
+        const asked = local.map(({ key, limit }) => ({ key: text(key), limit: limitOf(limit), tokens }));
+        return await this.#several(words, { id }, tokens, asked, parseExtension);
+    }
+
     /** Takes tokens under an id until the end of a block, of the limits of a policy or of several: see {@link Reserved}. */
     reserving(what: string | readonly Keyed[], options: ReservingOptions): Promise<Reserved> { return reserve(this, what, options); }
+
+    /**
+     * Opens a stream that ends at its budget, of the limits of a policy or of several: see {@link BudgetStream}. It throws
+     * {@link BudgetSpentError} if there is not even one token besides those of the prompt.
+     */
+    streaming(what: string | readonly Keyed[], options: StreamOptions = {}): Promise<BudgetStream> {
+        return openStream(this, what, options, this.#estimates);
+    }
 
     /** Leases that spend tokens from memory, which Stint has set aside for this process. Close them before the limiter. */
     lease(options: LeaseOptions = {}): Leases {
         const fallBack: LeaseServer["fallBack"] = (error, key, limit, tokens) => this.#fallback.one(error, [{ key: text(key), limit, tokens }], tokens);
         return new Leases({ ask: (words) => this.#asker.ask(words, this.#timeout), allow: (key, limit, tokens) => this.allow(key, limit, tokens), fallBack, timeout: this.#timeout }, options);
+    }
+
+    /**
+     * Leaves at most so many tokens of a limit, and never more than there are: for a limit that is another service's, and of which fewer are left
+     * than this process believed. The result's `granted` are the tokens that it took. It is for buckets, windows, sliding logs and GCRA.
+     */
+    async atMost(key: Key, limit: LimitLike, tokens: number): Promise<Result> {
+        const own = limitOf(limit);
+        if (!own.row.keeps) {
+            throw new InvalidError(`limit: atMost is not for ${own.row.command}, got ${own.toString()}`);
+        }
+        const words: Word[] = ["RL.ATMOST", shortKey(key), own.row.spec, ...own.words, count(tokens, "tokens", 0), ...own.optionWords];
+        return parseAtMost(await this.#asker.ask(words, this.#timeout), own);
+    }
+
+    /**
+     * Follows the limits that another service tells in a response: {@link atMost} for each limit that is given by its unit, as in
+     * `follow(response, { requests: { key: "api", limit } })`. It returns the milliseconds for which the service asks for a pause.
+     */
+    async follow(response: Told, limits: Readonly<Record<string, Pick<Keyed, "key" | "limit">>>): Promise<number> {
+        const told = readLimits(response.headers);
+        await Promise.all(told.map(async ({ unit, remaining }) => {
+            const own = limits[unit];
+            if (own !== undefined) {
+                await this.atMost(own.key, own.limit, remaining);
+            }
+        }));
+        return pauseOf(response, told);
     }
 
     /** Gives tokens back. It returns the tokens left, or null if the key has no limiter. */
@@ -268,9 +330,12 @@ export class Limiter implements AsyncDisposable {
         }
     }
 
-    async #several(words: Word[], { id, peek }: RequestOptions, tokens: number, limits: Asked[]): Promise<MultiResult> {
+    /** A request with an id is sent again if its reply is lost. */
+    async #several<T>(
+        words: Word[], { id, peek }: RequestOptions, tokens: number, limits: Asked[], parse: (reply: unknown) => T,
+    ): Promise<T | MultiResult> {
         try {
-            return parseMulti(await (id === undefined ? this.#asker.ask(words, this.#timeout) : this.#asker.askUntilAnswered(words, this.#timeout)));
+            return parse(await (id === undefined ? this.#asker.ask(words, this.#timeout) : this.#asker.askUntilAnswered(words, this.#timeout)));
         } catch (error) {
             if (!isUndecided(error)) {
                 throw error;

@@ -35,6 +35,19 @@ export interface CheckOptions extends RequestOptions {
 /** The names of {@link CheckOptions}. */
 export const checkOptions = { ...requestOptions, fields: true, showWarn: true } satisfies Known<CheckOptions>;
 
+/** The options of {@link Limiter.extend}. */
+export interface ExtendOptions {
+    /** Takes the tokens that are there if they are fewer, at least one of each limit. */
+    upTo?: boolean;
+    /** The server remembers the reservation at least so long from now on; without it, the end stays. */
+    remember?: Duration;
+    /** For {@link localShare}: the limits of the reservation. */
+    limits?: readonly Keyed[];
+}
+
+/** The names of {@link ExtendOptions}. */
+export const extendOptions = { upTo: true, remember: true, limits: true } satisfies Known<ExtendOptions>;
+
 /** The options of {@link Limiter.wait}. */
 export interface WaitOptions {
     /** 1 by default. */

@@ -5,6 +5,8 @@ import { type Known, mustKnow } from "./options.js";
 import { type CheckOptions, type Key, type Keyed, type RequestOptions, checkOptions } from "./request.js";
 import type { Charge, MultiResult } from "./result.js";
 
+const forgotten = "the block took longer than the server remembers its id, and all that was reserved stays taken: remember it for longer";
+
 /** The calls of a limiter that a reservation makes. */
 export interface Reserving {
     check(policy: string, id: Key, options: CheckOptions): Promise<MultiResult>;
@@ -54,17 +56,31 @@ export class Reserved implements AsyncDisposable {
         if (!mayBeTaken) {
             return;
         }
-        try {
-            this.charges = await (this.#cost === undefined ? this.limiter.cancel(this.id) : this.limiter.settle(this.id, this.#cost));
-            if (this.charges === null && this.result.source === "server") {
-                this.error = new RefusedError("the block took longer than the server remembers its id, and all that was reserved stays taken: remember it for longer");
-            }
-        } catch (error) {
-            if (!(error instanceof StintError)) {
-                throw error;
-            }
-            this.error = error;
+        const { charges, error } = await settleOrCancel(this.limiter, this.id, this.#cost, this.result);
+        this.charges = charges;
+        this.error = error;
+    }
+}
+
+/** The end of a reservation. */
+export interface Settlement {
+    charges: Charge[] | null;
+    error: StintError | undefined;
+}
+
+/** Charges a cost to a reservation, or gives everything back if there is none. An error of Stint is in the settlement. */
+export async function settleOrCancel(
+    limiter: Pick<Reserving, "settle" | "cancel">, id: Key, cost: number | undefined, { source }: MultiResult,
+): Promise<Settlement> {
+    try {
+        const charges = await (cost === undefined ? limiter.cancel(id) : limiter.settle(id, cost));
+        const isForgotten = charges === null && source === "server";
+        return { charges, error: isForgotten ? new RefusedError(forgotten) : undefined };
+    } catch (error) {
+        if (!(error instanceof StintError)) {
+            throw error;
         }
+        return { charges: null, error };
     }
 }
 
