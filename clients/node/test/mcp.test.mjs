@@ -9,7 +9,7 @@ import { requireBearerAuth } from "@modelcontextprotocol/sdk/server/auth/middlew
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { Limiter, failClosed, failOpen } from "@stintdb/client";
-import { limitExceeded, rateLimit, used } from "@stintdb/client/mcp";
+import { limitExceeded, rateLimit, rateLimited, spend, used } from "@stintdb/client/mcp";
 import { FakeLimiter } from "@stintdb/client/testing";
 import express from "express";
 import { Redis } from "ioredis";
@@ -73,7 +73,7 @@ test("tools and server", async (t) => {
     await passes(client, "search");
     const denied = await refusal(client, "search");
     assert.equal(denied.message, 'MCP error -32005: The call of the tool search was denied by the limit "calls of this tool": 0 of 2 are left. Try again in 43200 seconds.');
-    assert.deepEqual(denied.data, { tool: "search", limit: "calls of this tool", retryAfterSeconds: 43_200, remaining: 0, capacity: 2 });
+    assert.deepEqual(denied.data, { tool: "search", limit: "calls of this tool", retryAfterSeconds: 43_200, retryAfterMs: 43_200_000, remaining: 0, capacity: 2 });
     await passes(client, "ask", { tokens: 1 }); // what the tool's limit denied, the server's has not counted
     assert.equal((await refusal(client, "ask", { tokens: 1 })).data.limit, "calls of this server");
     assert.equal((await client.listTools()).tools.length, 3);
@@ -137,6 +137,35 @@ test("budgets are settled", async (t) => {
     assert.deepEqual(await left(), [96, 6000]);
 });
 
+test("a tool that spends its budget step by step", async (t) => {
+    const { redis, limiter } = await onServer(t);
+    await redis.call(..."RL.POLICY SET tools FW tokens:{}:{team} 1000 10d".split(" "));
+    const server = new McpServer({ name: "library", version: "1" }), options = { step: 100, fields: () => ({ team: "" }), agent: () => "ann" };
+    rateLimit(server, limiter, { ...options, limits: "tools" });
+    server.registerTool("talk", { inputSchema: { words: z.number(), total: z.number().optional() } }, async ({ words, total }) => {
+        for (let i = 0; i < words; i++) { await spend(10); }
+        if (total !== undefined) { used(total); }
+        return { content: [{ type: "text", text: "talked" }] };
+    });
+    const client = new Client({ name: "test", version: "1" }), [here, there] = InMemoryTransport.createLinkedPair();
+    await Promise.all([server.connect(there), client.connect(here)]);
+    t.after(() => client.close());
+    const left = async () => 1000 - (await limiter.policyUsage("tools", "ann", { fields: { team: "anonymous" } }))[0].used;
+    await passes(client, "talk", { words: 30 });
+    assert.equal(await left(), 700);
+    await passes(client, "talk", { words: 10, total: 50 });
+    assert.equal(await left(), 650);
+    const cut = await client.callTool({ name: "talk", arguments: { words: 100 } });
+    assert.ok(cut.isError);
+    assert.match(cut.content[0].text, /the budget is spent after 650 tokens/);
+    assert.equal(await left(), 0);
+    assert.equal((await refusal(client, "talk", { words: 1 })).data.limit, "tools 1");
+    const unlimited = await connect(t, limiter, { limits: () => ({}), step: 100 });
+    await passes(unlimited, "search");
+    const absent = await connect(t, limiter, { limits: "absent", step: 100, onError: () => {} });
+    assert.equal((await refusal(absent, "search")).data.limit, null);
+});
+
 test("policies", async (t) => {
     const { redis, limiter } = await onServer(t);
     await redis.call(..."RL.POLICY SET tools TB tool:{}:{tool} 1 1/d COST 1 FW tokens:{}:{conversation} 5000 10d".split(" "));
@@ -161,6 +190,23 @@ test("more than a limit ever grants", async (t) => {
     const denied = await refusal(client, "search");
     assert.match(denied.message, /ever grants, 10\. Do not repeat/);
     assert.equal(denied.data.retryAfterSeconds, null);
+    assert.ok(!("retryAfterMs" in denied.data));
+});
+
+test("with the code of the draft SEP-3304", async (t) => {
+    const limits = () => ({ calls: { key: "calls", limit: "2/day" } });
+    const client = await connect(t, new FakeLimiter(), { limits, code: rateLimited });
+    await passes(client, "search");
+    await passes(client, "search");
+    const denied = await client.callTool({ name: "search" }).catch((error) => error);
+    assert.equal(denied.code, -32023);
+    const data = { tool: "search", limitName: "calls", retryAfterSeconds: 43_200, retryAfterMs: 43_200_000, limit: 2, remaining: 0, capacity: 2 };
+    assert.deepEqual(denied.data, data);
+    const absent = await connect(t, new FakeLimiter(), { limits: "absent", code: rateLimited, onError: () => {} });
+    const unknown = await absent.callTool({ name: "search" }).catch((error) => error);
+    assert.deepEqual([unknown.code, unknown.data], [-32023, { tool: "search", retryAfterSeconds: 1, retryAfterMs: 1000 }]);
+    const never = await connect(t, (await onServer(t)).limiter, { limits, most: () => 3, code: rateLimited });
+    assert.equal((await refusal(never, "search")).data.limit, "calls"); // a retry is of no use
 });
 
 test("without Stint", async (t) => {
@@ -173,7 +219,7 @@ test("without Stint", async (t) => {
     await passes(passing, "ask", { tokens: 1 });
     const denied = await refusal(await connect(t, closed, { limits: byTool(1) }), "search");
     assert.match(denied.message, /The call of the tool search cannot be counted at present\. Try again in 1 second\.$/);
-    assert.deepEqual(denied.data, { tool: "search", limit: null, retryAfterSeconds: 1, remaining: null, capacity: null });
+    assert.deepEqual(denied.data, { tool: "search", limit: null, retryAfterSeconds: 1, retryAfterMs: 1000, remaining: null, capacity: null });
 });
 
 test("errors about a call are refusals, and wrong uses of the middleware are errors", async (t) => {
@@ -185,6 +231,9 @@ test("errors about a call are refusals, and wrong uses of the middleware are err
     server.registerTool("search", {}, () => ({ content: [] }));
     assert.throws(() => { rateLimit(server, new FakeLimiter(), { limits: byTool(1) }); }, /before the first tool/);
     assert.throws(() => { rateLimit(new McpServer({ name: "x", version: "1" }), new FakeLimiter(), { limits: 7 }); }, /limits/);
+    for (const [wrong, message] of [[{ code: 5 }, /code: must be/], [{ step: 5, most: () => 5 }, /step: .*, not both/]]) {
+        assert.throws(() => { rateLimit(new McpServer({ name: "x", version: "1" }), new FakeLimiter(), { limits: "tools", ...wrong }); }, message);
+    }
     for (const wrong of [{ limits: "tools", names: "calls" }, { limits: byTool(1), names: ["calls"] }]) {
         assert.throws(() => { rateLimit(new McpServer({ name: "x", version: "1" }), new FakeLimiter(), wrong); }, /names: must be a list/);
     }

@@ -12,6 +12,8 @@ export interface Denial {
     limit: string | null;
     /** null if the same request will never be granted. */
     retryAfterSeconds: number | null;
+    /** Absent if the same request will never be granted. */
+    retryAfterMs?: number;
     remaining: number | null;
     capacity: number | null;
 }
@@ -21,7 +23,8 @@ export function denial(what: string, names: readonly string[], result: MultiResu
     const state = result.limits[result.binding], limit = names[result.binding];
     const after = Math.max(1, wholeSeconds(result.retryAfter)), again = `Try again in ${after === 1 ? "1 second" : `${after} seconds`}.`;
     if (result.source === "fallback" || state === undefined || limit === undefined) {
-        return { message: `${what} cannot be counted at present. ${again}`, limit: null, retryAfterSeconds: after, remaining: null, capacity: null };
+        const message = `${what} cannot be counted at present. ${again}`;
+        return { message, limit: null, retryAfterSeconds: after, retryAfterMs: after * 1000, remaining: null, capacity: null };
     }
     const { remaining, limit: capacity } = state;
     if (result.retryAfter === never) {
@@ -29,5 +32,5 @@ export function denial(what: string, names: readonly string[], result: MultiResu
         return { message, limit, retryAfterSeconds: null, remaining, capacity };
     }
     const message = `${what} was denied by the limit "${limit}": ${Math.max(0, remaining)} of ${capacity} are left. ${again}`;
-    return { message, limit, retryAfterSeconds: after, remaining, capacity };
+    return { message, limit, retryAfterSeconds: after, retryAfterMs: Math.ceil(result.retryAfter), remaining, capacity };
 }
