@@ -117,6 +117,21 @@ public final class BlockingLimiter {
         return join(limiter.reserving(limits, request));
     }
 
+    /** {@link Limiter#extend(String, Extension)}. */
+    public @Nullable MultiResult extend(String id, Extension extension) {
+        return join(limiter.extend(id, extension));
+    }
+
+    /** {@link Limiter#streaming(String, String, StreamOptions)}. */
+    public BudgetStream streaming(String policy, String caller, StreamOptions options) {
+        return join(limiter.streaming(policy, caller, options));
+    }
+
+    /** {@link Limiter#streaming(List, StreamOptions)}. */
+    public BudgetStream streaming(List<Keyed> limits, StreamOptions options) {
+        return join(limiter.streaming(limits, options));
+    }
+
     /** {@link Limiter#usage(String)}. */
     public @Nullable Usage usage(String key) {
         return join(limiter.usage(key));
@@ -135,6 +150,16 @@ public final class BlockingLimiter {
     /** {@link Limiter#report}. */
     public @Nullable Pace report(String key, Report report) {
         return join(limiter.report(key, report));
+    }
+
+    /** {@link Limiter#atMost(String, Limit, long)}. */
+    public Result atMost(String key, Limit limit, long tokens) {
+        return join(limiter.atMost(key, limit, tokens));
+    }
+
+    /** {@link Limiter#follow}. */
+    public Duration follow(int status, Map<String, List<String>> fields, Map<String, Keyed> limits) {
+        return join(limiter.follow(status, fields, limits));
     }
 
     /** {@link Limiter#refund(String, long)}. */

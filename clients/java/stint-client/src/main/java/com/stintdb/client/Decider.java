@@ -122,6 +122,17 @@ final class Decider {
         return several(words, request, asked);
     }
 
+    /** Extends a request. The limits are those that are known of it. */
+    CompletableFuture<@Nullable MultiResult> extend(Key id, Extension extension, List<Keyed> limits) {
+        List<Asked> asked = limits.stream()
+                .filter(each -> each.cost == null)
+                .map(each -> new Asked(each.key.text(), each.limit, extension.tokens))
+                .toList();
+        return answered(
+                extension.words(id), asker::askUntilAnswered, MultiResult::ofExtension,
+                error -> fallback.several(error, asked, extension.tokens, false));
+    }
+
     private CompletableFuture<MultiResult> several(Words words, Request request, List<Asked> asked) {
         return answered(
                 words, request.id == null ? asker::ask : asker::askUntilAnswered, MultiResult::of,
@@ -133,7 +144,7 @@ final class Decider {
         return fallback.one(error, List.of(new Asked(key.text(), limit, tokens)), tokens, null);
     }
 
-    private <T> CompletableFuture<T> answered(
+    private <T extends @Nullable Object> CompletableFuture<T> answered(
             Words words, Function<byte[][], CompletableFuture<@Nullable Object>> ask, Function<@Nullable Object, T> read, Function<StintException, T> fallBack) {
         return ask.apply(words.done()).handle((reply, failure) -> {
             if (failure == null) {

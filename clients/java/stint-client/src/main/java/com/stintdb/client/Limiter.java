@@ -6,6 +6,7 @@ import com.stintdb.client.internal.Replies;
 import com.stintdb.client.spi.Driver;
 import io.lettuce.core.RedisURI;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -31,6 +32,7 @@ public final class Limiter implements AutoCloseable {
     private final Decider decider;
     private final BlockingLimiter blocking;
     private final Awaiting awaiting;
+    final Estimates estimates = new Estimates();
 
     Limiter(LimiterBuilder settings, Driver driver) {
         this.driver = driver;
@@ -235,6 +237,38 @@ public final class Limiter implements AutoCloseable {
         });
     }
 
+    /**
+     * Takes more tokens of the same limits for a request that was granted with an id: {@link #settle(String, long)} charges all together. A denial takes
+     * nothing, and the same number may be asked again. The stage has null if the server does not know the id. It is sent again if a reply is lost.
+     */
+    public CompletionStage<@Nullable MultiResult> extend(String id, Extension extension) {
+        return extend(Key.of(id), extension);
+    }
+
+    /** Takes more tokens for a request: see {@link #extend(String, Extension)}. */
+    public CompletionStage<@Nullable MultiResult> extend(Key id, Extension extension) {
+        return extend(id, extension, List.of());
+    }
+
+    CompletableFuture<@Nullable MultiResult> extend(Key id, Extension extension, List<Keyed> limits) {
+        return failing(() -> decider.observer.extension(() -> decider.extend(id, extension, limits)));
+    }
+
+    /**
+     * Opens a stream that ends at its budget, of the limits of a policy. The stage fails with {@link BudgetSpentException} if there is not even one token
+     * besides those of the prompt.
+     */
+    public CompletionStage<BudgetStream> streaming(String policy, String caller, StreamOptions options) {
+        Key key = Key.of(caller);
+        return failing(() -> BudgetStream.open(this, options, List.of(policy, key), List.of(), request -> check(policy, key, request)));
+    }
+
+    /** Opens a stream of several limits: see {@link #streaming(String, String, StreamOptions)}. */
+    public CompletionStage<BudgetStream> streaming(List<Keyed> limits, StreamOptions options) {
+        List<Key> caller = limits.stream().map(each -> each.key).toList();
+        return failing(() -> BudgetStream.open(this, options, caller, List.copyOf(limits), request -> all(limits, request)));
+    }
+
     /** Leases that spend tokens from memory, which Stint has set aside for this process. Close them before the limiter. */
     public Leases lease() {
         return lease(LeaseOptions.usual());
@@ -289,6 +323,44 @@ public final class Limiter implements AutoCloseable {
      */
     public CompletionStage<@Nullable Pace> report(String key, Report report) {
         return failing(() -> decider.asker.askUntilAnswered(new Words("AD.REPORT").add(Key.of(key)).addAll(report.words).done())).thenApply(Pace::of);
+    }
+
+    /**
+     * Leaves at most so many tokens of a limit, and never more than there are: for a limit that is another service's, and of which fewer are left than this
+     * process believed. {@link Result#granted} are the tokens that it took. It is for buckets, windows, sliding logs and GCRA. Without a policy: see
+     * {@link #settle(String, long)}.
+     */
+    public CompletionStage<Result> atMost(String key, Limit limit, long tokens) {
+        return atMost(Key.of(key), limit, tokens);
+    }
+
+    /** Leaves at most so many tokens: see {@link #atMost(String, Limit, long)}. */
+    public CompletionStage<Result> atMost(Key key, Limit limit, long tokens) {
+        return failing(() -> {
+            if (!limit.algorithm().keeps) {
+                throw new InvalidException("limit: atMost is not for " + limit.algorithm().command() + ", got " + limit);
+            }
+            Words words = new Words("RL.ATMOST").add(key).add(limit.algorithm().spec()).addAll(limit.words());
+            return decider.asker.ask(words.add(Rates.count(tokens, "tokens", 0)).addAll(limit.optionWords()).done());
+        }).thenApply(reply -> Result.ofAtMost(reply, limit));
+    }
+
+    /**
+     * Follows the limits that another service tells in a response, by {@link #atMost(String, Limit, long)} for each limit that is given. The stage has the
+     * time for which the service asks for a pause.
+     *
+     * @param status of the response
+     * @param fields of the response, such as {@code response.headers().map()}
+     * @param limits those of this process, by their units: {@code Map.of("requests", Keyed.of("api", limit))}
+     */
+    public CompletionStage<Duration> follow(int status, Map<String, List<String>> fields, Map<String, Keyed> limits) {
+        Instant now = Instant.now();
+        List<ProviderLimit> told = ProviderLimit.read(fields, now);
+        CompletableFuture<?>[] followed = told.stream().filter(each -> limits.containsKey(each.unit())).map(each -> {
+            Keyed own = limits.get(each.unit());
+            return atMost(own.key, own.limit, each.remaining()).toCompletableFuture();
+        }).toArray(CompletableFuture<?>[]::new);
+        return CompletableFuture.allOf(followed).thenApply(done -> ProviderLimit.pause(status, fields, told, now));
     }
 
     /** Gives tokens back. The stage has the tokens left, or nothing if the key has no limiter. Without a policy: see {@link #settle(String, long)}. */

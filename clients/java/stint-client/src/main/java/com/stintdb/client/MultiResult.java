@@ -22,7 +22,16 @@ public record MultiResult(
         @Nullable StintException cause) {
     /** The result of the reply of RL.ALL and RL.CHECK. */
     static MultiResult of(@Nullable Object reply) {
-        List<@Nullable Object> parts = Replies.list(reply, 4);
+        return of(reply, 4);
+    }
+
+    /** The result of the reply of RL.EXTEND, whose fifth part is the sum of all grants; null if there is no such request. */
+    static @Nullable MultiResult ofExtension(@Nullable Object reply) {
+        return reply == null ? null : of(reply, 5);
+    }
+
+    private static MultiResult of(@Nullable Object reply, int size) {
+        List<@Nullable Object> parts = Replies.list(reply, size);
         long granted = Replies.integer(parts.get(0), reply);
         long wait = Replies.integer(parts.get(2), reply);
         List<LimitState> limits = new ArrayList<>();

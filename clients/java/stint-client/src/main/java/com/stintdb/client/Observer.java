@@ -26,7 +26,12 @@ final class Observer {
         return observed(operation, call, result -> new Outcome(result.allowed(), result.source(), result.cause()));
     }
 
-    private <T> CompletableFuture<T> observed(String operation, Supplier<CompletableFuture<T>> call, Function<T, Outcome> read) {
+    CompletableFuture<@Nullable MultiResult> extension(Supplier<CompletableFuture<@Nullable MultiResult>> call) {
+        return observed("extend", call, result -> result == null ? new Outcome(false, Source.SERVER, null)
+                : new Outcome(result.allowed(), result.source(), result.cause()));
+    }
+
+    private <T extends @Nullable Object> CompletableFuture<T> observed(String operation, Supplier<CompletableFuture<T>> call, Function<T, Outcome> read) {
         Consumer<Decision> told = listener;
         if (told == null) {
             return call.get();
@@ -43,7 +48,7 @@ final class Observer {
         });
     }
 
-    private static <T> CompletableFuture<T> begin(Supplier<CompletableFuture<T>> call) {
+    private static <T extends @Nullable Object> CompletableFuture<T> begin(Supplier<CompletableFuture<T>> call) {
         try {
             return call.get();
         } catch (StintException e) {

@@ -47,6 +47,11 @@ public final class Request {
         return new Request(Rates.count(tokens, "tokens", 1), null, 0, null, 0, false, false, Collections.emptySortedMap());
     }
 
+    /** The same request for so many tokens. */
+    Request tokens(long tokens) {
+        return new Request(Rates.count(tokens, "tokens", 1), keep, maxWaitMs, id, rememberMs, isPeek, showWarn, fields);
+    }
+
     /** The tokens of each limit without a cost. */
     public long tokens() {
         return tokens;

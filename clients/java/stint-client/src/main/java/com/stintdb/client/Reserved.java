@@ -1,6 +1,5 @@
 package com.stintdb.client;
 
-import com.stintdb.client.internal.Asker;
 import com.stintdb.client.internal.Rates;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -60,13 +59,9 @@ public final class Reserved implements AutoCloseable {
         if (!mayBeTaken) {
             return CompletableFuture.completedFuture(null);
         }
-        return (cost == null ? limiter.cancel(id) : limiter.settle(id, cost)).handle((charged, failure) -> {
-            charges = charged;
-            if (failure != null) {
-                error = Asker.errorOf(failure);
-            } else if (charged == null && result.source() == Source.SERVER) {
-                error = new RefusedException("the block took longer than the server remembers its id, and all that was reserved stays taken: remember it for longer");
-            }
+        return Settlement.of(limiter, id, cost, result).thenApply(ended -> {
+            charges = ended.charges();
+            error = ended.error();
             return null;
         });
     }

@@ -30,6 +30,12 @@ public record Result(
         this(allowed, granted, limit, remaining, retryAfterMs, waitMs, resetAfterMs, source, cause, false);
     }
 
+    /** The result of the reply of RL.ATMOST: the tokens taken, in place of a grant. */
+    static Result ofAtMost(@Nullable Object reply, Limit limit) {
+        long[] n = Replies.integers(reply, limit.warns() ? 6 : 5);
+        return new Result(true, n[0], n[1], n[2], 0, 0, n[4], Source.SERVER, null, limit.warns() && n[5] == 1);
+    }
+
     /** The result of the reply to an acquire. */
     static Result of(@Nullable Object reply, Limit limit, long asked) {
         long[] n = Replies.integers(reply, limit.warns() ? 6 : 5);
