@@ -3,9 +3,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
+import { Redis } from "ioredis";
+
 import { InvalidError, Limit, Limiter, UnavailableError, failClosed, pacedFetch, perSecond, readLimits } from "../dist/esm/index.js";
 import { pauseOf } from "../dist/esm/provider.js";
 import { FakeDriver } from "./fake-driver.mjs";
+import { startServer } from "./server.mjs";
 
 const { cases, now_ms: now } = JSON.parse(readFileSync(new URL("../../vectors/provider.json", import.meta.url), "utf8"));
 
@@ -42,6 +45,17 @@ test("atMost leaves at most so many tokens", async () => {
     await assert.rejects(limiter.atMost("api", "5/s", -1), InvalidError);
     driver.reply = () => { throw new UnavailableError("connection", "gone"); };
     await assert.rejects(limiter.atMost("api", "5/s", 1), UnavailableError);
+});
+
+test("atMost on a server", async (t) => {
+    const server = await startServer(), redis = new Redis(server.port), limiter = new Limiter(redis, { whenDown: failClosed(), timeout: 60_000 });
+    t.after(async () => { limiter.close(); redis.disconnect(); await server.kill(); });
+    for (const limit of ["TB 100 1/h", "LB 100 1/h", "FW 100 @year WARN 50%", "SW 100 10d", "SL 100 10d", "CL 99 1 3600"]) {
+        const { granted, limit: most, remaining, warn } = await limiter.atMost(limit, limit, 40);
+        assert.deepEqual([granted, most, remaining, warn], [60, 100, 40, limit.includes("WARN") ? true : undefined], limit);
+        assert.equal((await limiter.atMost(limit, limit, 50)).granted, 0);
+        assert.equal((await limiter.allow(limit, limit)).remaining, 39);
+    }
 });
 
 test("follow lowers the limits that are given", async () => {

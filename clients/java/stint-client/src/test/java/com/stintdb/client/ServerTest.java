@@ -170,6 +170,44 @@ class ServerTest {
     }
 
     @Test
+    void limitsOfAnotherService() {
+        for (String text : List.of("TB 100 1/h", "LB 100 1/h", "FW 100 @year WARN 50%", "SW 100 10d", "SL 100 10d", "CL 99 1 3600")) {
+            Limit limit = Limit.parse(text);
+            Result lowered = limiter.blocking().atMost("service:" + text, limit, 40);
+            assertEquals(List.of(60L, 100L, 40L), List.of(lowered.granted(), lowered.limit(), lowered.remaining()), text);
+            assertEquals(text.contains("WARN"), lowered.warn());
+            assertEquals(0, limiter.blocking().atMost("service:" + text, limit, 50).granted());
+            assertEquals(39, limiter.blocking().allow("service:" + text, limit).remaining());
+        }
+    }
+
+    @Test
+    void streamsOfOneBudget() {
+        Limit budget = Limit.window(50_000, Duration.ofDays(10));
+        List<CompletableFuture<Long>> streams = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            streams.add(limiter.streaming(List.of(Keyed.of("budget", budget)), StreamOptions.usual().prompt(20))
+                    .toCompletableFuture()
+                    .thenCompose(stream -> chunks(stream, 400).handle((done, error) -> stream.end().toCompletableFuture()).thenCompose(end -> end)
+                            .thenApply(done -> stream.used()))
+                    .exceptionally(spent -> {
+                        assertInstanceOf(BudgetSpentException.class, spent.getCause());
+                        return 0L;
+                    }));
+        }
+        long used = streams.stream().mapToLong(CompletableFuture::join).sum();
+        Usage usage = limiter.blocking().usage("budget");
+        assertEquals(List.of(used, 50_000 - used), List.of(usage.used(), usage.remaining()));
+        assertTrue(used <= 50_000 && used >= 47_500, () -> used + " of 50000");
+        assertNull(limiter.blocking().extend("absent", Extension.of(1, 5)));
+    }
+
+    private static CompletableFuture<?> chunks(BudgetStream stream, int left) {
+        return left == 0 ? CompletableFuture.completedFuture(null)
+                : stream.adding(3).toCompletableFuture().thenCompose(done -> chunks(stream, left - 1));
+    }
+
+    @Test
     void settlementsThatComeTooLate() {
         BlockingLimiter calls = limiter.blocking();
         calls.settle("earlier", 3); // as another test may
