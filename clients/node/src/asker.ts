@@ -1,7 +1,7 @@
 import { Breaker, type BreakerOptions } from "./breaker.js";
 import { Deadlines } from "./deadlines.js";
 import type { Driver, Word } from "./driver.js";
-import { ClosedError, RefusedError, StintError, UnauthenticatedError, UnavailableError } from "./errors.js";
+import { ClosedError, InvalidError, RefusedError, StintError, UnauthenticatedError, UnavailableError } from "./errors.js";
 
 /** The most commands without a reply. */
 const mostWaiting = 20_000;
@@ -98,6 +98,23 @@ export class Asker {
                 }
                 await new Promise((resolve) => setTimeout(resolve, jittered));
             }
+        }
+    }
+
+    /** Whether there can be {@link hold}. */
+    get canHold(): boolean { return this.driver.another !== undefined; }
+
+    /** Sends a command that the server holds back, on a connection of its own, which ends with the reply or when the time is over. */
+    async hold(words: readonly Word[], isOver: Promise<never>): Promise<unknown> {
+        const refusal = this.#refusal(), driver = this.driver.another?.(), call = { isOver: false };
+        if (refusal !== undefined || driver === undefined) {
+            throw refusal ?? new InvalidError("the driver has one connection, on which no command can be held back");
+        }
+        try {
+            return await Promise.race([driver.send(words, call), isOver]);
+        } finally {
+            call.isOver = true;
+            driver.close();
         }
     }
 

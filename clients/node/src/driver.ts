@@ -15,6 +15,8 @@ export interface Driver {
     send(words: readonly Word[], call: { readonly isOver: boolean }): Promise<unknown>;
     /** Makes another connection in place of the present one, if that is so many milliseconds old. */
     renew?(age: number): void;
+    /** Another connection to the same server, for a command that the server holds back, and with it all that comes after. */
+    another?(): Driver;
     /** Ends the connection. */
     close(): void;
     /** The time of a server in memory; that of the machine by default. */
@@ -165,6 +167,8 @@ class ReconnectingDriver<C extends Connection> implements Driver {
             this.#connection = this.#open();
         }
     }
+
+    another(): Driver { return new ReconnectingDriver(this.library); }
 
     close(): void { this.library.end(this.#connection); }
 }

@@ -1,8 +1,8 @@
-import { mustBeList, mustBeText } from "./arguments.js";
+import { mustBeList, mustBeText, shown } from "./arguments.js";
 import { Asker, isUndecided } from "./asker.js";
 import { count } from "./count.js";
 import { type Client, type Driver, type Word, driverOf, mustBeClient } from "./driver.js";
-import { ClosedError, DeniedError, InvalidError, type StintError, UnauthenticatedError } from "./errors.js";
+import { ClosedError, DeniedError, InvalidError, type StintError, UnauthenticatedError, UnavailableError } from "./errors.js";
 import { Fallback } from "./fallback.js";
 import { shortKey } from "./key.js";
 import { type LimiterOptions, mustBeLimiterOptions } from "./limiter-options.js";
@@ -28,6 +28,7 @@ import { keepWords, requestWords, sortedFields, text, withWords } from "./words.
 import { type Charge, type MultiResult, type Result, integers, never, parseAtMost, parseCharges, parseExtension, parseMulti, parseResult } from "./result.js";
 
 const tellEvery = 10_000; // milliseconds
+const longestLate = 5_000; // milliseconds for which a reply that the server held back may be late
 
 /** Asks a Stint server for each request, and decides when the server does not answer. Make one and keep it while the program runs. */
 export class Limiter implements AsyncDisposable {
@@ -258,7 +259,8 @@ export class Limiter implements AsyncDisposable {
 
     /**
      * Waits for tokens and takes them. With token buckets and queues, requests are served in the order in which they reached Stint. An adaptive
-     * limit is reserved at most a quarter of a second ahead, so a pause that another process reports holds soon. It throws
+     * limit is reserved at most a quarter of a second ahead, so a pause that another process reports holds soon. For a place of a concurrency
+     * limit, it waits in the server's line, on a connection of its own. It throws
      * {@link DeniedError} if that would take longer than `atMost`, or for ever. If `signal` is aborted while it waits, it throws the
      * signal's reason and gives the tokens back.
      */
@@ -266,6 +268,12 @@ export class Limiter implements AsyncDisposable {
         mustKnow(options, waitOptions, "wait");
         const own = limitOf(limit), tokens = options.tokens ?? 1;
         const deadline = this.time.now() + (options.atMost === undefined ? 365 * 86_400_000 : milliseconds(options.atMost, "atMost"));
+        if (options.priority !== undefined && !(own.algorithm === "concurrency" && Number.isInteger(options.priority) && options.priority >= 0 && options.priority <= 9)) {
+            throw new InvalidError(`priority: must be an integer from 0 to 9, for a concurrency limit, got ${shown(options.priority)}`);
+        }
+        if (own.algorithm === "concurrency" && this.#asker.canHold) {
+            return await this.#waitForPlace(key, own, deadline, options);
+        }
         for (;;) {
             options.signal?.throwIfAborted();
             const left = Math.max(1, Math.floor(deadline - this.time.now()));
@@ -285,6 +293,44 @@ export class Limiter implements AsyncDisposable {
             }
             this.#giveUp(own, result, left);
             await this.time.sleep(result.retryAfter, options.signal);
+        }
+    }
+
+    /** Takes a place of a concurrency limit, or waits in the server's line for one. After a failure it joins the line again. */
+    async #waitForPlace(key: Key, own: Limit, deadline: number, { signal, priority }: WaitOptions): Promise<Result> {
+        const holder = String(own.words.at(-1));
+        for (;;) {
+            signal?.throwIfAborted();
+            const now = await this.#acquire(key, own, 1), left = Math.max(1, Math.floor(deadline - this.time.now()));
+            if (now.allowed) {
+                return now;
+            }
+            if (now.source !== "server") {
+                this.#giveUp(own, now, left);
+            }
+            const words: Word[] = [own.row.command, shortKey(key), ...own.words, ...own.optionWords, "BLOCK", `${left}ms`];
+            const ended = new AbortController();
+            const isOver = this.time.sleep(left + longestLate, signal, ended.signal).then(() => {
+                throw new UnavailableError("timeout", `no reply within ${left + longestLate} ms`);
+            });
+            isOver.catch(() => undefined); // also where nothing waits for it
+            try {
+                const result = parseResult(await this.#asker.hold(priority === undefined ? words : [...words, "PRIORITY", priority], isOver), own, 1);
+                if (!result.allowed) {
+                    throw new DeniedError(`all ${own.capacity} places were taken until the end of the wait`);
+                }
+                return result;
+            } catch (error) {
+                if (signal?.aborted) { // the reply may have been under way
+                    await this.release(key, holder).catch(() => undefined);
+                }
+                if (!isUndecided(error)) {
+                    throw error;
+                }
+            } finally {
+                ended.abort();
+            }
+            await this.time.sleep(50 + 100 * Math.random(), signal);
         }
     }
 

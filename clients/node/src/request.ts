@@ -56,10 +56,12 @@ export interface WaitOptions {
     atMost?: Duration;
     /** Ends the wait. */
     signal?: AbortSignal;
+    /** Of a request for a place of a concurrency limit: 0 to 9, the most urgent, 5 by default. */
+    priority?: number;
 }
 
 /** The names of {@link WaitOptions}. */
-export const waitOptions = { tokens: true, atMost: true, signal: true } satisfies Known<WaitOptions>;
+export const waitOptions = { tokens: true, atMost: true, signal: true, priority: true } satisfies Known<WaitOptions>;
 
 /** One of several limits. */
 export interface Keyed {
