@@ -6,11 +6,14 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /** Calls that wait for tokens. */
 final class Awaiting {
     private static final long AHEAD_MS = 250; // of an adaptive limit
+    private static final long LONGEST_LATE_MS = 5_000; // for which a reply that the server held back may be late
+    private static final long PAUSE_MS = 100; // before a caller joins the line again
 
     private final Limiter limiter;
     private final Decider decider;
@@ -22,11 +25,11 @@ final class Awaiting {
         this.decider = decider;
     }
 
-    CompletableFuture<Result> begin(Key key, Limit limit, long tokens, long atMostMs) {
+    CompletableFuture<Result> begin(Key key, Limit limit, long tokens, long atMostMs, int priority) {
         CompletableFuture<Result> future = new CompletableFuture<>();
         waits.add(future);
         future.whenComplete((result, error) -> waits.remove(future));
-        new Wait(key, limit, tokens, decider.time.nanoTime() + TimeUnit.MILLISECONDS.toNanos(atMostMs), future).tryOnce();
+        new Wait(key, limit, tokens, decider.time.nanoTime() + TimeUnit.MILLISECONDS.toNanos(atMostMs), priority, future).tryOnce();
         if (isClosed) {
             close();
         }
@@ -44,13 +47,15 @@ final class Awaiting {
         private final Limit limit;
         private final long tokens;
         private final long deadline;
+        private final int priority;
         private final CompletableFuture<Result> future;
 
-        Wait(Key key, Limit limit, long tokens, long deadline, CompletableFuture<Result> future) {
+        Wait(Key key, Limit limit, long tokens, long deadline, int priority, CompletableFuture<Result> future) {
             this.key = key;
             this.limit = limit;
             this.tokens = tokens;
             this.deadline = deadline;
+            this.priority = priority;
             this.future = future;
         }
 
@@ -76,9 +81,54 @@ final class Awaiting {
                 giveBack(result);
                 throw new DeniedException("the place in the queue is " + result.waitMs() + " ms away, and there are " + leftMs + " ms", null);
             } else {
+                CompletableFuture<@Nullable Object> held = limit.algorithm() == Algorithm.CONCURRENCY && result.source() == Source.SERVER ? hold(leftMs) : null;
+                if (held != null) {
+                    join(held);
+                    return;
+                }
                 giveUp(result, leftMs);
                 sleep(result.retryAfterMs(), this::tryOnce, null);
             }
+        }
+
+        /** Joins the server's line for a place. */
+        private @Nullable CompletableFuture<@Nullable Object> hold(long leftMs) {
+            Words words = new Words(limit.algorithm().command()).add(key).addAll(limit.words()).addAll(limit.optionWords());
+            return decider.asker.hold(words.add("BLOCK").add(leftMs + "ms").add("PRIORITY").add(priority).done(), leftMs + LONGEST_LATE_MS);
+        }
+
+        /** Goes on with the server's answer. After a failure the caller joins the line again. A caller who leaves, leaves the line. */
+        private void join(CompletableFuture<@Nullable Object> held) {
+            held.handle((reply, failure) -> {
+                StintException error = failure == null ? null : Asker.errorOf(failure);
+                if (error != null && !Asker.isUndecided(error) && !(Asker.causeOf(failure) instanceof TimeoutException)) {
+                    future.completeExceptionally(error);
+                } else if (error != null) {
+                    sleep(PAUSE_MS, this::tryOnce, null);
+                } else {
+                    arrive(reply);
+                }
+                return null;
+            });
+            future.whenComplete((result, error) -> {
+                if (error != null && held.cancel(false)) {
+                    leave();
+                }
+            });
+        }
+
+        private void arrive(@Nullable Object reply) {
+            Result result = Result.of(reply, limit, 1);
+            if (!result.allowed()) {
+                future.completeExceptionally(new DeniedException("all places were taken until the end of the wait", null));
+            } else if (!future.complete(result)) {
+                leave();
+            }
+        }
+
+        /** Ends the place that the server may have given meanwhile. */
+        private void leave() {
+            decider.asker.ask(new Words("CC.RELEASE").add(key).add(limit.words().get(2)).done());
         }
 
         /** Goes on after a time, unless the future ends meanwhile: then a grant is given back. */

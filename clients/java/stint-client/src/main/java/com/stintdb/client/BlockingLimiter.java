@@ -181,7 +181,15 @@ public final class BlockingLimiter {
      * {@link Limiter#await}. It throws {@link InterruptedException} if the thread is interrupted while it waits: then the tokens are given back.
      */
     public Result await(String key, Limit limit, long tokens, Duration atMost) throws InterruptedException {
-        CompletableFuture<Result> future = limiter.await(key, limit, tokens, atMost);
+        return awaited(limiter.await(key, limit, tokens, atMost));
+    }
+
+    /** {@link Limiter#await(String, Limit, Duration, int)}. If the thread is interrupted, it leaves the line. */
+    public Result await(String key, Limit limit, Duration atMost, int priority) throws InterruptedException {
+        return awaited(limiter.await(key, limit, atMost, priority));
+    }
+
+    private static Result awaited(CompletableFuture<Result> future) throws InterruptedException {
         try {
             return future.get();
         } catch (InterruptedException e) {

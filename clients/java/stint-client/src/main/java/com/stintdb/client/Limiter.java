@@ -395,7 +395,20 @@ public final class Limiter implements AutoCloseable {
      * would take longer than this, or for ever. Canceling it gives the tokens back.
      */
     public CompletableFuture<Result> await(String key, Limit limit, long tokens, Duration atMost) {
-        return failing(() -> awaiting.begin(Key.of(key), limit, tokens, Rates.milliseconds(atMost, "atMost")));
+        return failing(() -> awaiting.begin(Key.of(key), limit, tokens, Rates.milliseconds(atMost, "atMost"), 5));
+    }
+
+    /**
+     * Waits for a place of a concurrency limit in the server's line, on a connection of its own. The server gives places by priority, 0 to 9, the most urgent;
+     * {@link #await(String, Limit, long, Duration)} has 5.
+     */
+    public CompletableFuture<Result> await(String key, Limit limit, Duration atMost, int priority) {
+        return failing(() -> {
+            if (limit.algorithm() != Algorithm.CONCURRENCY || priority < 0 || priority > 9) {
+                throw new InvalidException("priority: must be from 0 to 9, for a concurrency limit, got " + priority + " for " + limit);
+            }
+            return awaiting.begin(Key.of(key), limit, 1, Rates.milliseconds(atMost, "atMost"), priority);
+        });
     }
 
     /** The stage of a call, failed if the call throws. */

@@ -96,6 +96,16 @@ public final class Asker {
         return null;
     }
 
+    /**
+     * Sends a command that the server holds back, on a connection of its own, which ends with the reply, after the time or when the future is canceled. Null
+     * if the driver has no other connection.
+     */
+    public @Nullable CompletableFuture<@Nullable Object> hold(byte[][] words, long ms) {
+        StintException refusal = refusal();
+        CompletableFuture<@Nullable Object> held = refusal == null ? driver.hold(words) : CompletableFuture.failedFuture(refusal);
+        return held == null ? null : held.orTimeout(ms, TimeUnit.MILLISECONDS);
+    }
+
     /** Sends a command that may be carried out twice, again and again within the timeout, after failures that another attempt may not meet. */
     public CompletableFuture<@Nullable Object> askUntilAnswered(byte[][] words) {
         return attempt(words, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.timeoutMs), FIRST_PAUSE_MS);
@@ -226,8 +236,13 @@ public final class Asker {
 
     /** The exception of this client in an exception of a future. */
     public static StintException errorOf(Throwable error) {
-        Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        Throwable cause = causeOf(error);
         return cause instanceof StintException stint ? stint : new StintException("an unexpected failure, please report it: " + cause, cause);
+    }
+
+    /** The failure of a stage, without what stages wrap it in. */
+    public static Throwable causeOf(Throwable error) {
+        return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     }
 
     /** Whether the connection or the server failed to answer; an error reply is an answer. */

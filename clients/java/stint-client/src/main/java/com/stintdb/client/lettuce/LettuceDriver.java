@@ -144,6 +144,16 @@ public final class LettuceDriver implements Driver {
         });
     }
 
+    @Override
+    public CompletableFuture<@Nullable Object> hold(byte[][] words) {
+        Node node = new Node(client, current.get().address);
+        CompletableFuture<@Nullable Object> reply = new CompletableFuture<>();
+        reply.whenComplete((answer, error) -> node.end());
+        redirect(words, reply, node);
+        node.open();
+        return reply;
+    }
+
     /** Sends a command, which no server has carried out, to the node that a server has named. It waits for the connection to a new one. */
     private static void redirect(byte[][] words, CompletableFuture<@Nullable Object> reply, Node target) {
         target.firstAttempt.whenComplete((nothing, failure) -> {

@@ -135,6 +135,15 @@ final class Node {
         connection = null;
     }
 
+    /** Ends the connection, and connects no more. */
+    void end() {
+        StatefulRedisConnection<byte[], byte[]> open = connection;
+        close();
+        if (open != null) {
+            end(open);
+        }
+    }
+
     private static void end(StatefulRedisConnection<byte[], byte[]> connection) {
         if (connection.isOpen()) {
             connection.closeAsync();
