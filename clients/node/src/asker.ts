@@ -104,7 +104,10 @@ export class Asker {
     /** Whether there can be {@link hold}. */
     get canHold(): boolean { return this.driver.another !== undefined; }
 
-    /** Sends a command that the server holds back, on a connection of its own, which ends with the reply or when the time is over. */
+    /**
+     * Sends a command that the server holds back, on a connection of its own, which ends with the reply or when the
+     * time is over.
+     */
     async hold(words: readonly Word[], isOver: Promise<never>): Promise<unknown> {
         const refusal = this.#refusal(), driver = this.driver.another?.(), call = { isOver: false };
         if (refusal !== undefined || driver === undefined) {

@@ -15,7 +15,10 @@ export interface Driver {
     send(words: readonly Word[], call: { readonly isOver: boolean }): Promise<unknown>;
     /** Makes another connection in place of the present one, if that is so many milliseconds old. */
     renew?(age: number): void;
-    /** Another connection to the same server, for a command that the server holds back, and with it all that comes after. */
+    /**
+     * Another connection to the same server, for a command that the server holds back, and with it all that comes
+     * after.
+     */
     another?(): Driver;
     /** Ends the connection. */
     close(): void;

@@ -2,7 +2,10 @@ const mostCallers = 10_000;
 const lastStreams = 8;
 const mostSteps = 16;
 
-/** What the last streams of each caller used, in this process: the measure of the tokens that the next one reserves first. */
+/**
+ * What the last streams of each caller used, in this process: the measure of the tokens that the next one reserves
+ * first.
+ */
 export class Estimates {
     readonly #callers = new Map<string, number[]>(); // the caller whose stream ended longest ago is the first
 

@@ -34,9 +34,10 @@ const rateOptions = { every: true, down: true, up: true } satisfies Known<NonNul
 interface Gate { closedUntil: number; good: number; bad: number; reported: number; pausedUntil: number }
 
 /**
- * A fetch that waits until each request may be sent, and hears the answers: it keeps to the limit of another service. If an answer says that
- * fewer requests are left than the limit believes, the limit follows. With an adaptive limit, all processes follow the service's answers: a 429
- * that one of them gets slows all down, and its Retry-After stops all. It does not repeat requests.
+ * A fetch that waits until each request may be sent, and hears the answers: it keeps to the limit of another service.
+ * If an answer says that fewer requests are left than the limit believes, the limit follows. With an adaptive limit,
+ * all processes follow the service's answers: a 429 that one of them gets slows all down, and its Retry-After stops
+ * all. It does not repeat requests.
  */
 export function pacedFetch(limiter: Limiter, limit: LimitLike, options: PaceOptions = {}): typeof fetch {
     mustKnow(options, paceOptions, "pacedFetch");
@@ -98,11 +99,18 @@ class Pacer {
         }
     }
 
-    /** Leaves as many requests as the service says, if these are fewer than the limiter believed when it gave the turn. */
+    /**
+     * Leaves as many requests as the service says, if these are fewer than the limiter believed when it gave the turn.
+     */
     async follow(key: string, told: readonly ProviderLimit[], believed: number): Promise<void> {
         const least = Math.min(...told.filter(({ unit }) => unit === "requests").map(({ remaining }) => remaining));
-        if (least < believed && limitOf(this.limit).row.keeps) {
-            await this.limiter.atMost(key, this.limit, least).catch((error: unknown) => { this.options.onLostReport?.(error as StintError); });
+        if (least >= believed || !limitOf(this.limit).row.keeps) {
+            return;
+        }
+        try {
+            await this.limiter.atMost(key, this.limit, least);
+        } catch (error) {
+            this.options.onLostReport?.(error as StintError);
         }
     }
 

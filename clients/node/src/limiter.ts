@@ -2,7 +2,9 @@ import { mustBeList, mustBeText, shown } from "./arguments.js";
 import { Asker, isUndecided } from "./asker.js";
 import { count } from "./count.js";
 import { type Client, type Driver, type Word, driverOf, mustBeClient } from "./driver.js";
-import { ClosedError, DeniedError, InvalidError, type StintError, UnauthenticatedError, UnavailableError } from "./errors.js";
+import {
+    ClosedError, DeniedError, InvalidError, type StintError, UnauthenticatedError, UnavailableError,
+} from "./errors.js";
 import { Fallback } from "./fallback.js";
 import { shortKey } from "./key.js";
 import { type LimiterOptions, mustBeLimiterOptions } from "./limiter-options.js";
@@ -17,15 +19,18 @@ import { type Member, type Pace, type Report, parseMembers, parsePace, reportWor
 import { type PolicyUsage, type Usage, parsePolicyUsage, parseUsage } from "./usage.js";
 import { type Reserved, type ReservingOptions, reserve } from "./reserved.js";
 import {
-    type CheckOptions, type ExtendOptions, type Key, type Keyed, type RequestOptions, type WaitOptions, checkOptions, extendOptions, keyedParts,
-    requestOptions, waitOptions,
+    type CheckOptions, type ExtendOptions, type Key, type Keyed, type RequestOptions, type WaitOptions, checkOptions,
+    extendOptions, keyedParts, requestOptions, waitOptions,
 } from "./request.js";
 import { type BudgetStream, type StreamOptions, openStream } from "./stream.js";
 import { Estimates } from "./estimates.js";
 import { type Told, pauseOf, readLimits } from "./provider.js";
 import { type Time, machineTime } from "./time.js";
 import { keepWords, requestWords, sortedFields, text, withWords } from "./words.js";
-import { type Charge, type MultiResult, type Result, integers, never, parseAtMost, parseCharges, parseExtension, parseMulti, parseResult } from "./result.js";
+import {
+    type Charge, type MultiResult, type Result, integers, never, parseAtMost, parseCharges, parseExtension, parseMulti,
+    parseResult,
+} from "./result.js";
 
 const tellEvery = 10_000; // milliseconds
 const longestLate = 5_000; // milliseconds for which a reply that the server held back may be late
@@ -177,9 +182,10 @@ export class Limiter implements AsyncDisposable {
     }
 
     /**
-     * Takes more tokens of the same limits for a request that was granted with an id: {@link settle} charges all together. The extensions of a
-     * request have the numbers n = 1, 2, 3 …: the last one that was granted is answered again and takes nothing, so it is sent again if a reply
-     * is lost. A denial takes nothing, and the same n may be asked again. It returns null if the server does not know the id.
+     * Takes more tokens of the same limits for a request that was granted with an id: {@link settle} charges all
+     * together. The extensions of a request have the numbers n = 1, 2, 3 …: the last one that was granted is answered
+     * again and takes nothing, so it is sent again if a reply is lost. A denial takes nothing, and the same n may be
+     * asked again. It returns null if the server does not know the id.
      */
     async extend(id: Key, n: number, tokens: number, options: ExtendOptions = {}): Promise<MultiResult | null> {
         mustKnow(options, extendOptions, "an extension");
@@ -199,8 +205,8 @@ export class Limiter implements AsyncDisposable {
     reserving(what: string | readonly Keyed[], options: ReservingOptions): Promise<Reserved> { return reserve(this, what, options); }
 
     /**
-     * Opens a stream that ends at its budget, of the limits of a policy or of several: see {@link BudgetStream}. It throws
-     * {@link BudgetSpentError} if there is not even one token besides those of the prompt.
+     * Opens a stream that ends at its budget, of the limits of a policy or of several: see {@link BudgetStream}. It
+     * throws {@link BudgetSpentError} if there is not even one token besides those of the prompt.
      */
     streaming(what: string | readonly Keyed[], options: StreamOptions = {}): Promise<BudgetStream> {
         return openStream(this, what, options, this.#estimates);
@@ -213,21 +219,24 @@ export class Limiter implements AsyncDisposable {
     }
 
     /**
-     * Leaves at most so many tokens of a limit, and never more than there are: for a limit that is another service's, and of which fewer are left
-     * than this process believed. The result's `granted` are the tokens that it took. It is for buckets, windows, sliding logs and GCRA.
+     * Leaves at most so many tokens of a limit, and never more than there are: for a limit that is another service's,
+     * and of which fewer are left than this process believed. The result's `granted` are the tokens that it took. It is
+     * for buckets, windows, sliding logs and GCRA.
      */
     async atMost(key: Key, limit: LimitLike, tokens: number): Promise<Result> {
         const own = limitOf(limit);
         if (!own.row.keeps) {
             throw new InvalidError(`limit: atMost is not for ${own.row.command}, got ${own.toString()}`);
         }
-        const words: Word[] = ["RL.ATMOST", shortKey(key), own.row.spec, ...own.words, count(tokens, "tokens", 0), ...own.optionWords];
-        return parseAtMost(await this.#asker.ask(words, this.#timeout), own);
+        const words: Word[] = ["RL.ATMOST", shortKey(key), own.row.spec, ...own.words, count(tokens, "tokens", 0)];
+        return parseAtMost(await this.#asker.ask([...words, ...own.optionWords], this.#timeout), own);
     }
 
     /**
-     * Follows the limits that another service tells in a response: {@link atMost} for each limit that is given by its unit, as in
-     * `follow(response, { requests: { key: "api", limit } })`. It returns the milliseconds for which the service asks for a pause.
+     * Follows the limits that another service tells in a response: {@link atMost} for each limit that is given by its
+     * unit, as in
+     * `follow(response, { requests: { key: "api", limit } })`. It returns the milliseconds for which the service asks
+     * for a pause.
      */
     async follow(response: Told, limits: Readonly<Record<string, Pick<Keyed, "key" | "limit">>>): Promise<number> {
         const told = readLimits(response.headers);
@@ -258,20 +267,21 @@ export class Limiter implements AsyncDisposable {
     }
 
     /**
-     * Waits for tokens and takes them. With token buckets and queues, requests are served in the order in which they reached Stint. An adaptive
-     * limit is reserved at most a quarter of a second ahead, so a pause that another process reports holds soon. For a place of a concurrency
-     * limit, it waits in the server's line, on a connection of its own. It throws
-     * {@link DeniedError} if that would take longer than `atMost`, or for ever. If `signal` is aborted while it waits, it throws the
-     * signal's reason and gives the tokens back.
+     * Waits for tokens and takes them. With token buckets and queues, requests are served in the order in which they
+     * reached Stint. An adaptive limit is reserved at most a quarter of a second ahead, so a pause that another process
+     * reports holds soon. For a place of a concurrency limit, it waits in the server's line, on a connection of its
+     * own. It throws {@link DeniedError} if that would take longer than `atMost`, or for ever. If `signal` is aborted
+     * while it waits, it throws the signal's reason and gives the tokens back.
      */
     async wait(key: Key, limit: LimitLike, options: WaitOptions = {}): Promise<Result> {
         mustKnow(options, waitOptions, "wait");
         const own = limitOf(limit), tokens = options.tokens ?? 1;
         const deadline = this.time.now() + (options.atMost === undefined ? 365 * 86_400_000 : milliseconds(options.atMost, "atMost"));
-        if (options.priority !== undefined && !(own.algorithm === "concurrency" && Number.isInteger(options.priority) && options.priority >= 0 && options.priority <= 9)) {
-            throw new InvalidError(`priority: must be an integer from 0 to 9, for a concurrency limit, got ${shown(options.priority)}`);
+        const { priority } = options, isPlace = own.algorithm === "concurrency";
+        if (priority !== undefined && !(isPlace && Number.isInteger(priority) && priority >= 0 && priority <= 9)) {
+            throw new InvalidError(`priority: must be an integer from 0 to 9, for a concurrency limit, got ${shown(priority)}`);
         }
-        if (own.algorithm === "concurrency" && this.#asker.canHold) {
+        if (isPlace && this.#asker.canHold) {
             return await this.#waitForPlace(key, own, deadline, options);
         }
         for (;;) {
@@ -296,7 +306,10 @@ export class Limiter implements AsyncDisposable {
         }
     }
 
-    /** Takes a place of a concurrency limit, or waits in the server's line for one. After a failure it joins the line again. */
+    /**
+     * Takes a place of a concurrency limit, or waits in the server's line for one. After a failure it joins the line
+     * again.
+     */
     async #waitForPlace(key: Key, own: Limit, deadline: number, { signal, priority }: WaitOptions): Promise<Result> {
         const holder = String(own.words.at(-1));
         for (;;) {
@@ -308,14 +321,15 @@ export class Limiter implements AsyncDisposable {
             if (now.source !== "server") {
                 this.#giveUp(own, now, left);
             }
-            const words: Word[] = [own.row.command, shortKey(key), ...own.words, ...own.optionWords, "BLOCK", `${left}ms`];
+            const words: Word[] = ["CC.ACQUIRE", shortKey(key), ...own.words, ...own.optionWords, "BLOCK", `${left}ms`];
+            words.push(...(priority === undefined ? [] : ["PRIORITY", priority]));
             const ended = new AbortController();
             const isOver = this.time.sleep(left + longestLate, signal, ended.signal).then(() => {
                 throw new UnavailableError("timeout", `no reply within ${left + longestLate} ms`);
             });
             isOver.catch(() => undefined); // also where nothing waits for it
             try {
-                const result = parseResult(await this.#asker.hold(priority === undefined ? words : [...words, "PRIORITY", priority], isOver), own, 1);
+                const result = parseResult(await this.#asker.hold(words, isOver), own, 1);
                 if (!result.allowed) {
                     throw new DeniedError(`all ${own.capacity} places were taken until the end of the wait`);
                 }
@@ -381,7 +395,9 @@ export class Limiter implements AsyncDisposable {
         words: Word[], { id, peek }: RequestOptions, tokens: number, limits: Asked[], parse: (reply: unknown) => T,
     ): Promise<T | MultiResult> {
         try {
-            return parse(await (id === undefined ? this.#asker.ask(words, this.#timeout) : this.#asker.askUntilAnswered(words, this.#timeout)));
+            const reply = id === undefined ? this.#asker.ask(words, this.#timeout)
+                : this.#asker.askUntilAnswered(words, this.#timeout);
+            return parse(await reply);
         } catch (error) {
             if (!isUndecided(error)) {
                 throw error;

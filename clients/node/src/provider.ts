@@ -18,28 +18,36 @@ export interface Told { status: number; headers: HeadersLike }
 
 type Get = (name: string) => string;
 
-/** What a set of fields without parameters counts, and the names of its fields, with a place for limit, remaining and reset. */
+/**
+ * What a set of fields without parameters counts, and the names of its fields, with a place for limit, remaining and
+ * reset.
+ */
 const sets = [
     ["requests", "ratelimit-*"], ["requests", "x-ratelimit-*"], ["requests", "x-rate-limit-*"],
     ["requests", "x-ratelimit-*-requests"], ["tokens", "x-ratelimit-*-tokens"],
-    ...["requests", "tokens", "input-tokens", "output-tokens"].map((unit) => [unit, `anthropic-ratelimit-${unit}-*`] as const),
+    ["requests", "anthropic-ratelimit-requests-*"], ["tokens", "anthropic-ratelimit-tokens-*"],
+    ["input-tokens", "anthropic-ratelimit-input-tokens-*"], ["output-tokens", "anthropic-ratelimit-output-tokens-*"],
 ] as const;
 const likeDraft = 3; // those that mean the same as RateLimit, and count only without it
 
 /**
- * Reads RateLimit with RateLimit-Policy, the fields with the prefixes RateLimit-, X-RateLimit- and X-Rate-Limit-, and those of OpenAI and
- * Anthropic. A value that cannot be read is left out, and a limit without a remaining is none. Now is a time in milliseconds since 1970.
+ * Reads RateLimit with RateLimit-Policy, the fields with the prefixes RateLimit-, X-RateLimit- and X-Rate-Limit-, and
+ * those of OpenAI and Anthropic. A value that cannot be read is left out, and a limit without a remaining is none. Now
+ * is a time in milliseconds since 1970.
  */
 export function readLimits(headers: HeadersLike, now = Date.now()): ProviderLimit[] {
     const get = reader(headers), limits = readDraft(get, now);
     for (const [unit, name] of sets.slice(limits.length === 0 ? 0 : likeDraft)) {
-        const [remaining = "", limit = "", reset = ""] = ["remaining", "limit", "reset"].map((part) => get(name.replace("*", part)));
-        limits.push(...limitOf(unit, remaining, limit, reset, now));
+        const part = (word: string): string => get(name.replace("*", word));
+        limits.push(...limitOf(unit, part("remaining"), part("limit"), part("reset"), now));
     }
     return limits;
 }
 
-/** The milliseconds for which a response asks for a pause: by Retry-After with a 429 or 503, or because nothing remains of a limit. */
+/**
+ * The milliseconds for which a response asks for a pause: by Retry-After with a 429 or 503, or because nothing remains
+ * of a limit.
+ */
 export function pauseOf({ status, headers }: Told, limits: readonly ProviderLimit[], now = Date.now()): number {
     const retryAfter = status === 429 || status === 503 ? parseRetryAfter(reader(headers)("retry-after"), now) : 0;
     return Math.max(retryAfter, ...limits.map(({ remaining, resetAfter }) => (remaining === 0 ? resetAfter ?? 0 : 0)));
@@ -98,11 +106,14 @@ function split(list: string, separator: string): string[] {
     return parts;
 }
 
-function unquoted(text: string): string { return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, "$1") : text; }
+function unquoted(text: string): string {
+    return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, "$1") : text;
+}
 
 function limitOf(unit: string, remaining: string, limit: string, reset: string, now: number): ProviderLimit[] {
     const left = integer(remaining), most = integer(limit), resetAfter = readReset(reset, now);
-    return left === undefined ? [] : [{ unit, remaining: left, ...(most !== undefined && { limit: most }), ...(resetAfter !== undefined && { resetAfter }) }];
+    const known = { ...(most !== undefined && { limit: most }), ...(resetAfter !== undefined && { resetAfter }) };
+    return left === undefined ? [] : [{ unit, remaining: left, ...known }];
 }
 
 function integer(text: string): number | undefined { return /^\d{1,15}$/.test(text) ? Number(text) : undefined; }
@@ -118,7 +129,8 @@ function readReset(text: string, now: number): number | undefined {
     }
     if (text.length <= 100 && /^(\d+(\.\d+)?(ms|[smhd]))+$/.test(text)) {
         const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)];
-        return Math.ceil(parts.reduce((sum, [, number, unit]) => sum + Number(number) * (durations[unit ?? ""] ?? 0), 0));
+        const ms = parts.map(([, number, unit]) => Number(number) * (durations[unit ?? ""] ?? 0));
+        return Math.ceil(ms.reduce((sum, part) => sum + part, 0));
     }
     return untilDate(text, now);
 }

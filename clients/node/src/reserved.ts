@@ -5,7 +5,9 @@ import { type Known, mustKnow } from "./options.js";
 import { type CheckOptions, type Key, type Keyed, type RequestOptions, checkOptions } from "./request.js";
 import type { Charge, MultiResult } from "./result.js";
 
-const forgotten = "the block took longer than the server remembers its id, and all that was reserved stays taken: remember it for longer";
+/** Why nothing can be done about an id that the server does not know any longer. */
+export const forgotten = "the block took longer than the server remembers its id, and all that was reserved stays taken: "
+    + "remember it for longer";
 
 /** The calls of a limiter that a reservation makes. */
 export interface Reserving {
@@ -68,7 +70,9 @@ export interface Settlement {
     error: StintError | undefined;
 }
 
-/** Charges a cost to a reservation, or gives everything back if there is none. An error of Stint is in the settlement. */
+/**
+ * Charges a cost to a reservation, or gives everything back if there is none. An error of Stint is in the settlement.
+ */
 export async function settleOrCancel(
     limiter: Pick<Reserving, "settle" | "cancel">, id: Key, cost: number | undefined, { source }: MultiResult,
 ): Promise<Settlement> {

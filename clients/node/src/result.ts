@@ -90,18 +90,19 @@ export function parseResult(reply: unknown, limit: Limit, asked: number): Result
 
 /** Reads the reply of RL.ATMOST: the tokens taken, in place of a grant. */
 export function parseAtMost(reply: unknown, { warns }: Limit): Result {
-    const [granted, limit, remaining, , resetAfter, warn] = integers(reply, warns ? 6 : 5) as [number, number, number, number, number, number?];
-    return {
-        allowed: true, granted, limit, remaining, retryAfter: 0, wait: 0, resetAfter, ...(warn === undefined ? {} : { warn: warn === 1 }),
-        source: "server",
-    };
+    const parts = integers(reply, warns ? 6 : 5) as [number, number, number, number, number, number?];
+    const [granted, limit, remaining, , resetAfter, warn] = parts;
+    const answer = { allowed: true, granted, limit, remaining, retryAfter: 0, wait: 0, resetAfter };
+    return { ...answer, ...(warn === undefined ? {} : { warn: warn === 1 }), source: "server" };
 }
 
 /** Reads the reply of RL.ALL and RL.CHECK. */
 export function parseMulti(reply: unknown): MultiResult { return parseParts(reply, 4); }
 
 /** Reads the reply of RL.EXTEND, whose fifth part is the sum of all grants: null if there is no such reservation. */
-export function parseExtension(reply: unknown): MultiResult | null { return reply === null ? null : parseParts(reply, 5); }
+export function parseExtension(reply: unknown): MultiResult | null {
+    return reply === null ? null : parseParts(reply, 5);
+}
 
 function parseParts(reply: unknown, parts: number): MultiResult {
     if (!Array.isArray(reply) || reply.length !== parts || !Array.isArray(reply[3])) {

@@ -7,7 +7,7 @@ import { nameOf } from "./key.js";
 import { type Known, mustKnow } from "./options.js";
 import { type Duration, milliseconds } from "./rates.js";
 import { type CheckOptions, type ExtendOptions, type Key, type Keyed, keyedParts } from "./request.js";
-import { type Reserving, settleOrCancel } from "./reserved.js";
+import { type Reserving, forgotten, settleOrCancel } from "./reserved.js";
 import { type Charge, type MultiResult, never } from "./result.js";
 
 const defaultStep = 256, mostStep = 1_000_000_000;
@@ -23,7 +23,10 @@ export interface StreamOptions extends Pick<CheckOptions, "fields" | "keep"> {
     caller?: Key;
     /** Tokens that the stream uses from its beginning, such as those of the prompt: 0 by default. */
     prompt?: number;
-    /** Tokens of an extension, and of the first reservation of a caller whose streams are not known yet: 256 by default, at most 10⁹. */
+    /**
+     * Tokens of an extension, and of the first reservation of a caller whose streams are not known yet: 256 by default,
+     * at most 10⁹.
+     */
     step?: number;
     /** How long the server remembers the reservation after the last extension: 10m by default. */
     remember?: Duration;
@@ -47,7 +50,8 @@ export class BudgetSpentError extends StintError {
 }
 
 /**
- * A stream that ends at its budget: it reserves some tokens, reserves more while it runs, and is charged once for what it used.
+ * A stream that ends at its budget: it reserves some tokens, reserves more while it runs, and is charged once for what
+ * it used.
  * `await using stream = await limiter.streaming("llm", { caller: "user7", prompt: 400 });`
  * `for await (const chunk of stream.wrap(chunks, tokensOf)) { … }`
  */
@@ -70,8 +74,8 @@ export class BudgetStream implements AsyncDisposable {
     /** Use {@link Limiter.streaming}. */
     constructor(
         private readonly limiter: Streaming, readonly id: Key, readonly result: MultiResult,
-        private readonly options: { prompt: number; step: number; extend: ExtendOptions }, private readonly estimates: Estimates,
-        private readonly caller: string,
+        private readonly options: { prompt: number; step: number; extend: ExtendOptions },
+        private readonly estimates: Estimates, private readonly caller: string,
     ) {
         this.#used = options.prompt;
         this.#reserved = result.granted;
@@ -84,8 +88,9 @@ export class BudgetStream implements AsyncDisposable {
     get reserved(): number { return this.#reserved; }
 
     /**
-     * Counts tokens of a chunk, before the chunk is passed on. It throws {@link BudgetSpentError} if the budget has no room for them: then the
-     * chunk is not counted, and the stream is over. `add(0)` says that the model has begun, so that the prompt is charged.
+     * Counts tokens of a chunk, before the chunk is passed on. It throws {@link BudgetSpentError} if the budget has no
+     * room for them: then the chunk is not counted, and the stream is over. `add(0)` says that the model has begun, so
+     * that the prompt is charged.
      */
     async add(tokens: number): Promise<void> {
         count(tokens, "tokens", 0);
@@ -94,8 +99,13 @@ export class BudgetStream implements AsyncDisposable {
         await added;
     }
 
-    /** Passes on chunks, each once its tokens are counted. However that ends, the source is closed, so that a provider stops. */
-    async *wrap<T>(chunks: AsyncIterable<T> | Iterable<T>, tokensOf: (chunk: T) => number): AsyncGenerator<T, void, undefined> {
+    /**
+     * Passes on chunks, each once its tokens are counted. However that ends, the source is closed, so that a provider
+     * stops.
+     */
+    async *wrap<T>(
+        chunks: AsyncIterable<T> | Iterable<T>, tokensOf: (chunk: T) => number,
+    ): AsyncGenerator<T, void, undefined> {
         mustBeFunction(tokensOf, "tokensOf");
         for await (const chunk of chunks) {
             await this.add(tokensOf(chunk));
@@ -103,7 +113,10 @@ export class BudgetStream implements AsyncDisposable {
         }
     }
 
-    /** Sets the true use of the whole call, with the prompt, such as the usage in a provider's last event, in place of the tokens counted. */
+    /**
+     * Sets the true use of the whole call, with the prompt, such as the usage in a provider's last event, in place of
+     * the tokens counted.
+     */
     settle(tokens: number): void {
         count(tokens, "tokens", 0);
         if (this.#total !== undefined && this.#total !== tokens) {
@@ -112,7 +125,10 @@ export class BudgetStream implements AsyncDisposable {
         this.#total = tokens;
     }
 
-    /** Charges what was used, or gives everything back if {@link add} and {@link settle} were never called. Only the first call has an effect. */
+    /**
+     * Charges what was used, or gives everything back if {@link add} and {@link settle} were never called. Only the
+     * first call has an effect.
+     */
     [Symbol.asyncDispose](): Promise<void> { return this.#end ??= this.#turn.then(() => this.#close()); }
 
     async #close(): Promise<void> {
@@ -177,7 +193,7 @@ export class BudgetStream implements AsyncDisposable {
     async #extend(tokens: number): Promise<MultiResult> {
         const result = await this.limiter.extend(this.id, this.#next, tokens, this.options.extend);
         if (result === null) {
-            throw new RefusedError("the server has forgotten the stream's id, and all that was reserved stays taken: remember it for longer");
+            throw new RefusedError(forgotten);
         }
         if (result.allowed) {
             this.#reserved += result.granted;
@@ -200,7 +216,8 @@ export async function openStream(
     if (typeof what !== "string") {
         mustBeList(what, "limits");
     }
-    const remember = `${milliseconds(given.remember ?? "10m", "remember")}ms`, kept = keep === undefined ? {} : { keep };
+    const remember = `${milliseconds(given.remember ?? "10m", "remember")}ms`;
+    const kept = keep === undefined ? {} : { keep };
     const reserve = (tokens: number): Promise<MultiResult> => {
         const options = { tokens, id, remember, ...kept, ...(fields !== undefined && { fields }) };
         return typeof what === "string" ? limiter.check(what, caller, options) : limiter.all(what, options);

@@ -24,7 +24,8 @@ export function denial(what: string, names: readonly string[], result: MultiResu
     const after = Math.max(1, wholeSeconds(result.retryAfter)), again = `Try again in ${after === 1 ? "1 second" : `${after} seconds`}.`;
     if (result.source === "fallback" || state === undefined || limit === undefined) {
         const message = `${what} cannot be counted at present. ${again}`;
-        return { message, limit: null, retryAfterSeconds: after, retryAfterMs: after * 1000, remaining: null, capacity: null };
+        const times = { retryAfterSeconds: after, retryAfterMs: after * 1000 };
+        return { message, limit: null, ...times, remaining: null, capacity: null };
     }
     const { remaining, limit: capacity } = state;
     if (result.retryAfter === never) {
@@ -32,5 +33,6 @@ export function denial(what: string, names: readonly string[], result: MultiResu
         return { message, limit, retryAfterSeconds: null, remaining, capacity };
     }
     const message = `${what} was denied by the limit "${limit}": ${Math.max(0, remaining)} of ${capacity} are left. ${again}`;
-    return { message, limit, retryAfterSeconds: after, retryAfterMs: Math.ceil(result.retryAfter), remaining, capacity };
+    const retryAfterMs = Math.ceil(result.retryAfter);
+    return { message, limit, retryAfterSeconds: after, retryAfterMs, remaining, capacity };
 }

@@ -51,15 +51,18 @@ export interface McpOptions {
     /** The time in which a call with `most` must end, and one with `step` spend again: 1h by default. */
     remember?: Duration;
     /**
-     * {@link limitExceeded} by default. With {@link rateLimited}, `data` has the form of the draft: `limit` and `remaining` are numbers, and the
-     * name of the limit is `limitName`. A refusal that no retry can pass keeps {@link limitExceeded} and its form.
+     * {@link limitExceeded} by default. With {@link rateLimited}, `data` has the form of the draft: `limit` and
+     * `remaining` are numbers, and the name of the limit is `limitName`. A refusal that no retry can pass keeps {@link
+     * limitExceeded} and its form.
      */
     code?: typeof limitExceeded | typeof rateLimited;
     /** Called with each error of Stint about a call. By default it writes to the console. */
     onError?: (error: StintError) => void;
 }
 
-const mcpOptions = { limits: true, agent: true, most: true, step: true, fields: true, names: true, remember: true, code: true, onError: true } satisfies Known<McpOptions>;
+const mcpOptions = {
+    limits: true, agent: true, most: true, step: true, fields: true, names: true, remember: true, code: true, onError: true,
+} satisfies Known<McpOptions>;
 
 /**
  * Identifies an agent by its access token, which the server has verified: by the `sub` in the extra data of its verifier, else by its
@@ -90,8 +93,8 @@ export function used(tokens: number): void {
 }
 
 /**
- * Counts tokens in a tool before it uses them. It throws {@link BudgetSpentError} if a limit denies them: then the tool must end. It is for
- * {@link McpOptions.step}; without it, it is {@link used}.
+ * Counts tokens in a tool before it uses them. It throws {@link BudgetSpentError} if a limit denies them: then the tool
+ * must end. It is for {@link McpOptions.step}; without it, it is {@link used}.
  */
 export async function spend(tokens: number): Promise<void> {
     const stream = usages.getStore()?.stream;
@@ -116,7 +119,8 @@ class LimitExceededError extends Error {
 
 /** A denial as SEP-3304 has it, whose numbers are left out if they are not known. */
 function asDrafted(denial: Omit<Denial, "message">): Record<string, unknown> {
-    const data = { ...denial, limitName: denial.limit, limit: denial.capacity, remaining: denial.remaining && Math.max(0, denial.remaining) };
+    const { limit: limitName, capacity: limit, remaining } = denial;
+    const data = { ...denial, limitName, limit, remaining: remaining && Math.max(0, remaining) };
     return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 }
 
@@ -138,7 +142,7 @@ export function rateLimit({ server }: Pick<McpServer, "server">, limiter: Limite
         throw new InvalidError(`names: must be a list of the names of the limits of a policy, got ${shown(options.names)}`);
     }
     if (options.step !== undefined && options.most !== undefined) {
-        throw new InvalidError(`step: a call reserves the most that it may use, or a step at a time, not both, got ${shown(options.step)}`);
+        throw new InvalidError(`step: a call has the most that it may use, or a step, not both, got ${shown(options.step)}`);
     }
     if (![undefined, limitExceeded, rateLimited].includes(options.code)) {
         throw new InvalidError(`code: must be ${limitExceeded} or ${rateLimited}, got ${shown(options.code)}`);
@@ -191,9 +195,11 @@ async function decide(handle: () => unknown, limiter: Limiter, options: McpOptio
 
 /** Lets a call through that reserves its tokens a step at a time. */
 async function spendInSteps(
-    handle: () => unknown, limiter: Limiter, options: McpOptions, call: Call, step: number, onError: (error: StintError) => void,
+    handle: () => unknown, limiter: Limiter, options: McpOptions, call: Call, step: number,
+    onError: (error: StintError) => void,
 ): Promise<unknown> {
-    const { limits, remember = "1h" } = options, named = typeof limits === "string" ? {} : limits(call), keyed = Object.values(named);
+    const { limits, remember = "1h" } = options;
+    const named = typeof limits === "string" ? {} : limits(call), keyed = Object.values(named);
     if (typeof limits !== "string" && keyed.length === 0) {
         return await handle();
     }
@@ -221,8 +227,9 @@ async function spendInSteps(
     }
 }
 
-const unlimited: MultiResult = { allowed: true, granted: 0, binding: -1, retryAfter: 0, wait: 0, limits: [], source: "server" };
-const undecided: MultiResult = { ...unlimited, allowed: false, source: "fallback" };
+const unknown = { granted: 0, binding: -1, retryAfter: 0, wait: 0, limits: [] };
+const unlimited: MultiResult = { ...unknown, allowed: true, source: "server" };
+const undecided: MultiResult = { ...unknown, allowed: false, source: "fallback" };
 
 /** The decision on a call, and the names of its limits. An error about the request denies it. */
 async function ask(
@@ -230,7 +237,8 @@ async function ask(
 ): Promise<{ result: MultiResult; names: string[] }> {
     try {
         if (typeof options.limits === "string") {
-            return { result: await limiter.check(options.limits, callerOf(call.agent), { ...request, fields: fieldsOf(options, call) }), names: [] };
+            const check = { ...request, fields: fieldsOf(options, call) };
+            return { result: await limiter.check(options.limits, callerOf(call.agent), check), names: [] };
         }
         const named = options.limits(call), names = Object.keys(named);
         return { result: names.length === 0 ? unlimited : await limiter.all(Object.values(named), request), names };
@@ -245,7 +253,8 @@ function fieldsOf({ fields }: McpOptions, call: Call): Record<string, string> {
 }
 
 /** The refusal of a call. Limits of a policy without given names are numbered. */
-function refusal({ tool }: Call, named: string[], result: MultiResult, { limits, names = [], code = limitExceeded }: McpOptions): LimitExceededError {
+function refusal({ tool }: Call, named: string[], result: MultiResult, options: McpOptions): LimitExceededError {
+    const { limits, names = [], code = limitExceeded } = options;
     const all = typeof limits === "string" ? result.limits.map((_, i) => names[i] ?? `${limits} ${i + 1}`) : named;
     return new LimitExceededError(tool, denial(`The call of the tool ${tool}`, all, result), code);
 }

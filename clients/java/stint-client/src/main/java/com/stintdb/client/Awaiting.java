@@ -29,7 +29,8 @@ final class Awaiting {
         CompletableFuture<Result> future = new CompletableFuture<>();
         waits.add(future);
         future.whenComplete((result, error) -> waits.remove(future));
-        new Wait(key, limit, tokens, decider.time.nanoTime() + TimeUnit.MILLISECONDS.toNanos(atMostMs), priority, future).tryOnce();
+        long deadline = decider.time.nanoTime() + TimeUnit.MILLISECONDS.toNanos(atMostMs);
+        new Wait(key, limit, tokens, deadline, priority, future).tryOnce();
         if (isClosed) {
             close();
         }
@@ -81,7 +82,8 @@ final class Awaiting {
                 giveBack(result);
                 throw new DeniedException("the place in the queue is " + result.waitMs() + " ms away, and there are " + leftMs + " ms", null);
             } else {
-                CompletableFuture<@Nullable Object> held = limit.algorithm() == Algorithm.CONCURRENCY && result.source() == Source.SERVER ? hold(leftMs) : null;
+                boolean hasLine = limit.algorithm() == Algorithm.CONCURRENCY && result.source() == Source.SERVER;
+                CompletableFuture<@Nullable Object> held = hasLine ? hold(leftMs) : null;
                 if (held != null) {
                     join(held);
                     return;
@@ -93,15 +95,20 @@ final class Awaiting {
 
         /** Joins the server's line for a place. */
         private @Nullable CompletableFuture<@Nullable Object> hold(long leftMs) {
-            Words words = new Words(limit.algorithm().command()).add(key).addAll(limit.words()).addAll(limit.optionWords());
-            return decider.asker.hold(words.add("BLOCK").add(leftMs + "ms").add("PRIORITY").add(priority).done(), leftMs + LONGEST_LATE_MS);
+            Words words = new Words("CC.ACQUIRE").add(key).addAll(limit.words()).addAll(limit.optionWords());
+            words.add("BLOCK").add(leftMs + "ms").add("PRIORITY").add(priority);
+            return decider.asker.hold(words.done(), leftMs + LONGEST_LATE_MS);
         }
 
-        /** Goes on with the server's answer. After a failure the caller joins the line again. A caller who leaves, leaves the line. */
+        /**
+         * Goes on with the server's answer. After a failure the caller joins the line again. A caller who leaves,
+         * leaves the line.
+         */
         private void join(CompletableFuture<@Nullable Object> held) {
             held.handle((reply, failure) -> {
                 StintException error = failure == null ? null : Asker.errorOf(failure);
-                if (error != null && !Asker.isUndecided(error) && !(Asker.causeOf(failure) instanceof TimeoutException)) {
+                boolean mayPass = failure != null && Asker.causeOf(failure) instanceof TimeoutException;
+                if (error != null && !Asker.isUndecided(error) && !mayPass) {
                     future.completeExceptionally(error);
                 } else if (error != null) {
                     sleep(PAUSE_MS, this::tryOnce, null);
@@ -120,7 +127,8 @@ final class Awaiting {
         private void arrive(@Nullable Object reply) {
             Result result = Result.of(reply, limit, 1);
             if (!result.allowed()) {
-                future.completeExceptionally(new DeniedException("all places were taken until the end of the wait", null));
+                String why = "all places were taken until the end of the wait";
+                future.completeExceptionally(new DeniedException(why, null));
             } else if (!future.complete(result)) {
                 leave();
             }

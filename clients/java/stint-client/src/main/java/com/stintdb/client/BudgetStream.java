@@ -34,7 +34,8 @@ public final class BudgetStream implements AutoCloseable {
     private final List<Keyed> limits;
     private final Object caller;
 
-    private final AtomicReference<CompletableFuture<?>> turn = new AtomicReference<>(CompletableFuture.completedFuture(null));
+    private final AtomicReference<CompletableFuture<?>> turn =
+            new AtomicReference<>(CompletableFuture.completedFuture(null));
     private final AtomicReference<@Nullable CompletableFuture<@Nullable Void>> end = new AtomicReference<>();
 
     // Each of these is written in turn.
@@ -49,7 +50,8 @@ public final class BudgetStream implements AutoCloseable {
     private volatile @Nullable Long total;
     private volatile @Nullable AutoCloseable source;
 
-    private BudgetStream(Limiter limiter, Key id, MultiResult result, StreamOptions options, List<Keyed> limits, Object caller) {
+    private BudgetStream(
+            Limiter limiter, Key id, MultiResult result, StreamOptions options, List<Keyed> limits, Object caller) {
         this.limiter = limiter;
         this.id = id;
         this.result = result;
@@ -68,17 +70,21 @@ public final class BudgetStream implements AutoCloseable {
      * @param ask asks for the first tokens
      */
     static CompletableFuture<BudgetStream> open(
-            Limiter limiter, StreamOptions options, Object caller, List<Keyed> limits, Function<Request, CompletionStage<MultiResult>> ask) {
+            Limiter limiter, StreamOptions options, Object caller, List<Keyed> limits,
+            Function<Request, CompletionStage<MultiResult>> ask) {
         Key id = options.newId();
         long first = limiter.estimates.of(caller, options.step);
         return ask.apply(options.opening(id, options.prompt + first)).toCompletableFuture().thenCompose(answer -> {
             boolean mayBegin = first > 1 && left(answer) > options.prompt; // with the rest of the budget
-            return mayBegin ? ask.apply(options.opening(id, options.prompt + 1)) : CompletableFuture.completedFuture(answer);
+            return mayBegin ? ask.apply(options.opening(id, options.prompt + 1))
+                    : CompletableFuture.completedFuture(answer);
         }).thenCompose(answer -> {
             if (answer.allowed()) {
-                return CompletableFuture.completedFuture(new BudgetStream(limiter, id, answer, options, limits, caller));
+                BudgetStream stream = new BudgetStream(limiter, id, answer, options, limits, caller);
+                return CompletableFuture.completedFuture(stream);
             }
-            CompletableFuture<BudgetStream> denied = CompletableFuture.failedFuture(new BudgetSpentException(answer, 0));
+            BudgetSpentException spent = new BudgetSpentException(answer, 0);
+            CompletableFuture<BudgetStream> denied = CompletableFuture.failedFuture(spent);
             boolean mayBeTaken = answer.cause() instanceof UnavailableException; // a reply may have been lost
             return mayBeTaken ? Settlement.of(limiter, id, null, answer).thenCompose(ended -> denied) : denied;
         });
@@ -86,8 +92,9 @@ public final class BudgetStream implements AutoCloseable {
 
     /** The tokens that the limit has left by which the server denied; 0 after another answer. */
     private static long left(MultiResult answer) {
-        boolean isDenied = !answer.allowed() && answer.source() == Source.SERVER && answer.binding() >= 0 && answer.binding() < answer.limits().size();
-        return isDenied ? answer.limits().get(answer.binding()).remaining() : 0;
+        int binding = answer.binding();
+        boolean isDenied = !answer.allowed() && answer.source() == Source.SERVER;
+        return isDenied && binding >= 0 && binding < answer.limits().size() ? answer.limits().get(binding).remaining() : 0;
     }
 
     /** The id of the reservation. */
@@ -111,8 +118,9 @@ public final class BudgetStream implements AutoCloseable {
     }
 
     /**
-     * Counts tokens of a chunk, before the chunk is passed on. It throws {@link BudgetSpentException} if the budget has no room for them: then the chunk is
-     * not counted, and the stream is over. {@code add(0)} says that the model has begun, so that the prompt is charged.
+     * Counts tokens of a chunk, before the chunk is passed on. It throws {@link BudgetSpentException} if the budget has
+     * no room for them: then the chunk is not counted, and the stream is over. {@code add(0)} says that the model has
+     * begun, so that the prompt is charged.
      */
     public void add(long tokens) {
         BlockingLimiter.join(adding(tokens));
@@ -124,13 +132,18 @@ public final class BudgetStream implements AutoCloseable {
         return inTurn(() -> count(tokens));
     }
 
-    /** Passes on chunks, each once its tokens are counted. The source is closed if that fails, and with this stream, so that a provider stops. */
+    /**
+     * Passes on chunks, each once its tokens are counted. The source is closed if that fails, and with this stream, so
+     * that a provider stops.
+     */
     public <T> Stream<T> wrap(Stream<T> chunks, ToLongFunction<? super T> tokensOf) {
         source = chunks;
         return chunks.sequential().map(chunk -> counted(chunk, tokensOf));
     }
 
-    /** Passes on chunks: see {@link #wrap(Stream, ToLongFunction)}. A source that is {@link AutoCloseable} is closed. */
+    /**
+     * Passes on chunks: see {@link #wrap(Stream, ToLongFunction)}. A source that is {@link AutoCloseable} is closed.
+     */
     public <T> Iterator<T> wrap(Iterator<T> chunks, ToLongFunction<? super T> tokensOf) {
         source = chunks instanceof AutoCloseable closeable ? closeable : null;
         return new Iterator<>() {
@@ -164,13 +177,14 @@ public final class BudgetStream implements AutoCloseable {
                 open.close();
             }
         } catch (Exception e) { // what it delivered is charged all the same
-            LOG.log(System.Logger.Level.WARNING, "the source of the stream " + Rates.quote(id.text()) + " could not be closed", e);
+            String what = "the source of the stream " + Rates.quote(id.text()) + " could not be closed";
+            LOG.log(System.Logger.Level.WARNING, what, e);
         }
     }
 
     /**
-     * Sets the true use of the whole call, with the prompt, such as the usage in a provider's last event, in place of the tokens counted. It throws
-     * {@link InvalidException} below 0, and for another number than before.
+     * Sets the true use of the whole call, with the prompt, such as the usage in a provider's last event, in place of
+     * the tokens counted. It throws {@link InvalidException} below 0, and for another number than before.
      */
     public void settle(long tokens) {
         Rates.count(tokens, "tokens", 0);
@@ -182,8 +196,9 @@ public final class BudgetStream implements AutoCloseable {
     }
 
     /**
-     * Closes the source, and charges what was used, or gives everything back if {@link #add} and {@link #settle} were never called. Only the first call has
-     * an effect. It does not throw if the server is gone, which is no error of the block: see {@link #error}.
+     * Closes the source, and charges what was used, or gives everything back if {@link #add} and {@link #settle} were
+     * never called. Only the first call has an effect. It does not throw if the server is gone, which is no error of
+     * the block: see {@link #error}.
      */
     @Override
     public void close() {
@@ -286,11 +301,11 @@ public final class BudgetStream implements AutoCloseable {
         Extension extension = Extension.of(next, tokens).upTo().remember(options.remember);
         return limiter.extend(id, extension, limits).thenApply(answer -> {
             if (answer == null) {
-                throw new RefusedException("the server has forgotten the stream's id, and all that was reserved stays taken: remember it for longer");
+                throw Settlement.forgotten();
             }
             if (answer.allowed()) {
                 reserved += answer.granted();
-                next += answer.source() == Source.SERVER ? 1 : 0; // what the fallback granted, the server has not counted
+                next += answer.source() == Source.SERVER ? 1 : 0; // the server has not counted what the fallback granted
             }
             return answer;
         });

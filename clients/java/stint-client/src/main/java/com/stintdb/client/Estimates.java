@@ -4,13 +4,17 @@ import java.util.ArrayDeque;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What the last streams of each caller used, in this process: the measure of the tokens that the next one reserves first. */
+/**
+ * What the last streams of each caller used, in this process: the measure of the tokens that the next one reserves
+ * first.
+ */
 final class Estimates {
     private static final int MOST_CALLERS = 10_000;
     private static final int LAST_STREAMS = 8;
     private static final long MOST_STEPS = 16;
 
-    private final Map<Object, ArrayDeque<Long>> callers = new LinkedHashMap<>(); // the caller whose stream ended longest ago is the first
+    /** The caller whose stream ended longest ago is the first. */
+    private final Map<Object, ArrayDeque<Long>> callers = new LinkedHashMap<>();
 
     /** The mean of the last eight streams, rounded up, between one step and 16; one step if there were none. */
     synchronized long of(Object caller, long step) {

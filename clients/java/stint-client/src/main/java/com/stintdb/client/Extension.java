@@ -3,7 +3,10 @@ package com.stintdb.client;
 import com.stintdb.client.internal.Rates;
 import java.time.Duration;
 
-/** More tokens for a request that was granted with an id, for {@link Limiter#extend}. It never changes: each method returns another extension. */
+/**
+ * More tokens for a request that was granted with an id, for {@link Limiter#extend}. It never changes: each method
+ * returns another extension.
+ */
 public final class Extension {
     final long number;
     final long tokens;
@@ -19,8 +22,8 @@ public final class Extension {
     }
 
     /**
-     * So many tokens more of each limit without a cost. The extensions of a request have the numbers 1, 2, 3 and so on: the last one that was granted is
-     * answered again and takes nothing. It throws {@link InvalidException} below 1.
+     * So many tokens more of each limit without a cost. The extensions of a request have the numbers 1, 2, 3 and so on:
+     * the last one that was granted is answered again and takes nothing. It throws {@link InvalidException} below 1.
      */
     public static Extension of(long number, long tokens) {
         return new Extension(Rates.count(number, "number", 1), Rates.count(tokens, "tokens", 1), false, 0);

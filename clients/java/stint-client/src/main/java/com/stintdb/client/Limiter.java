@@ -238,8 +238,9 @@ public final class Limiter implements AutoCloseable {
     }
 
     /**
-     * Takes more tokens of the same limits for a request that was granted with an id: {@link #settle(String, long)} charges all together. A denial takes
-     * nothing, and the same number may be asked again. The stage has null if the server does not know the id. It is sent again if a reply is lost.
+     * Takes more tokens of the same limits for a request that was granted with an id: {@link #settle(String, long)}
+     * charges all together. A denial takes nothing, and the same number may be asked again. The stage has null if the
+     * server does not know the id. It is sent again if a reply is lost.
      */
     public CompletionStage<@Nullable MultiResult> extend(String id, Extension extension) {
         return extend(Key.of(id), extension);
@@ -255,18 +256,20 @@ public final class Limiter implements AutoCloseable {
     }
 
     /**
-     * Opens a stream that ends at its budget, of the limits of a policy. The stage fails with {@link BudgetSpentException} if there is not even one token
-     * besides those of the prompt.
+     * Opens a stream that ends at its budget, of the limits of a policy. The stage fails with {@link
+     * BudgetSpentException} if there is not even one token besides those of the prompt.
      */
     public CompletionStage<BudgetStream> streaming(String policy, String caller, StreamOptions options) {
         Key key = Key.of(caller);
-        return failing(() -> BudgetStream.open(this, options, List.of(policy, key), List.of(), request -> check(policy, key, request)));
+        List<Object> name = List.of(policy, key);
+        return failing(() -> BudgetStream.open(this, options, name, List.of(), request -> check(policy, key, request)));
     }
 
     /** Opens a stream of several limits: see {@link #streaming(String, String, StreamOptions)}. */
     public CompletionStage<BudgetStream> streaming(List<Keyed> limits, StreamOptions options) {
         List<Key> caller = limits.stream().map(each -> each.key).toList();
-        return failing(() -> BudgetStream.open(this, options, caller, List.copyOf(limits), request -> all(limits, request)));
+        List<Keyed> all = List.copyOf(limits);
+        return failing(() -> BudgetStream.open(this, options, caller, all, request -> all(all, request)));
     }
 
     /** Leases that spend tokens from memory, which Stint has set aside for this process. Close them before the limiter. */
@@ -326,9 +329,9 @@ public final class Limiter implements AutoCloseable {
     }
 
     /**
-     * Leaves at most so many tokens of a limit, and never more than there are: for a limit that is another service's, and of which fewer are left than this
-     * process believed. {@link Result#granted} are the tokens that it took. It is for buckets, windows, sliding logs and GCRA. Without a policy: see
-     * {@link #settle(String, long)}.
+     * Leaves at most so many tokens of a limit, and never more than there are: for a limit that is another service's,
+     * and of which fewer are left than this process believed. {@link Result#granted} are the tokens that it took. It is
+     * for buckets, windows, sliding logs and GCRA. Without a policy: see {@link #settle(String, long)}.
      */
     public CompletionStage<Result> atMost(String key, Limit limit, long tokens) {
         return atMost(Key.of(key), limit, tokens);
@@ -338,7 +341,7 @@ public final class Limiter implements AutoCloseable {
     public CompletionStage<Result> atMost(Key key, Limit limit, long tokens) {
         return failing(() -> {
             if (!limit.algorithm().keeps) {
-                throw new InvalidException("limit: atMost is not for " + limit.algorithm().command() + ", got " + limit);
+                throw new InvalidException("limit: atMost is for buckets, windows, sliding logs and GCRA, got " + limit);
             }
             Words words = new Words("RL.ATMOST").add(key).add(limit.algorithm().spec()).addAll(limit.words());
             return decider.asker.ask(words.add(Rates.count(tokens, "tokens", 0)).addAll(limit.optionWords()).done());
@@ -346,8 +349,8 @@ public final class Limiter implements AutoCloseable {
     }
 
     /**
-     * Follows the limits that another service tells in a response, by {@link #atMost(String, Limit, long)} for each limit that is given. The stage has the
-     * time for which the service asks for a pause.
+     * Follows the limits that another service tells in a response, by {@link #atMost(String, Limit, long)} for each
+     * limit that is given. The stage has the time for which the service asks for a pause.
      *
      * @param status of the response
      * @param fields of the response, such as {@code response.headers().map()}
@@ -399,13 +402,14 @@ public final class Limiter implements AutoCloseable {
     }
 
     /**
-     * Waits for a place of a concurrency limit in the server's line, on a connection of its own. The server gives places by priority, 0 to 9, the most urgent;
-     * {@link #await(String, Limit, long, Duration)} has 5.
+     * Waits for a place of a concurrency limit in the server's line, on a connection of its own. The server gives
+     * places by priority, 0 to 9, the most urgent; {@link #await(String, Limit, long, Duration)} has 5.
      */
     public CompletableFuture<Result> await(String key, Limit limit, Duration atMost, int priority) {
         return failing(() -> {
             if (limit.algorithm() != Algorithm.CONCURRENCY || priority < 0 || priority > 9) {
-                throw new InvalidException("priority: must be from 0 to 9, for a concurrency limit, got " + priority + " for " + limit);
+                throw new InvalidException(
+                        "priority: must be from 0 to 9, for a concurrency limit, got " + priority + " for " + limit);
             }
             return awaiting.begin(Key.of(key), limit, 1, Rates.milliseconds(atMost, "atMost"), priority);
         });

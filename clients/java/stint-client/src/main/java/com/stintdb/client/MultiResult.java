@@ -25,7 +25,10 @@ public record MultiResult(
         return of(reply, 4);
     }
 
-    /** The result of the reply of RL.EXTEND, whose fifth part is the sum of all grants; null if there is no such request. */
+    /**
+     * The result of the reply of RL.EXTEND, whose fifth part is the sum of all grants; null if there is no such
+     * request.
+     */
     static @Nullable MultiResult ofExtension(@Nullable Object reply) {
         return reply == null ? null : of(reply, 5);
     }

@@ -31,7 +31,8 @@ final class Observer {
                 : new Outcome(result.allowed(), result.source(), result.cause()));
     }
 
-    private <T extends @Nullable Object> CompletableFuture<T> observed(String operation, Supplier<CompletableFuture<T>> call, Function<T, Outcome> read) {
+    private <T extends @Nullable Object> CompletableFuture<T> observed(
+            String operation, Supplier<CompletableFuture<T>> call, Function<T, Outcome> read) {
         Consumer<Decision> told = listener;
         if (told == null) {
             return call.get();

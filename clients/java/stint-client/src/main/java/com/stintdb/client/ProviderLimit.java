@@ -32,22 +32,30 @@ public record ProviderLimit(String unit, long remaining, OptionalLong limit, @Nu
     private record Fields(String unit, String name) {}
 
     private static final List<Fields> SETS = List.of(
-            new Fields("requests", "ratelimit-*"), new Fields("requests", "x-ratelimit-*"), new Fields("requests", "x-rate-limit-*"),
+            new Fields("requests", "ratelimit-*"),
+            new Fields("requests", "x-ratelimit-*"),
+            new Fields("requests", "x-rate-limit-*"),
             new Fields("requests", "x-ratelimit-*-requests"), new Fields("tokens", "x-ratelimit-*-tokens"),
-            new Fields("requests", "anthropic-ratelimit-requests-*"), new Fields("tokens", "anthropic-ratelimit-tokens-*"),
-            new Fields("input-tokens", "anthropic-ratelimit-input-tokens-*"), new Fields("output-tokens", "anthropic-ratelimit-output-tokens-*"));
+            new Fields("requests", "anthropic-ratelimit-requests-*"),
+            new Fields("tokens", "anthropic-ratelimit-tokens-*"),
+            new Fields("input-tokens", "anthropic-ratelimit-input-tokens-*"),
+            new Fields("output-tokens", "anthropic-ratelimit-output-tokens-*"));
 
     private static final int LIKE_DRAFT = 3; // those that mean the same as RateLimit, and count only without it
 
-    private static final Duration PER_UNIX_TIME = Duration.ofSeconds(1_000_000_000); // above it a number is a time since 1970
+    /** A longer reset is no duration, but a time since 1970. */
+    private static final Duration LONGEST = Duration.ofSeconds(1_000_000_000);
+
     private static final Pattern INTEGER = Pattern.compile("[0-9]{1,15}");
     private static final Pattern SECONDS = Pattern.compile("[0-9]{1,15}(\\.[0-9]{1,9})?");
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,15}(?:\\.[0-9]{1,9})?)(ms|[smhd])");
-    private static final Map<String, Long> MILLISECONDS = Map.of("ms", 1L, "s", 1000L, "m", 60_000L, "h", 3_600_000L, "d", 86_400_000L);
+    private static final Map<String, Long> MILLISECONDS =
+            Map.of("ms", 1L, "s", 1000L, "m", 60_000L, "h", 3_600_000L, "d", 86_400_000L);
 
     /**
-     * Reads RateLimit with RateLimit-Policy, the fields with the prefixes RateLimit-, X-RateLimit- and X-Rate-Limit-, and those of OpenAI and Anthropic. A
-     * value that cannot be read is left out, and a limit without a remaining is none.
+     * Reads RateLimit with RateLimit-Policy, the fields with the prefixes RateLimit-, X-RateLimit- and X-Rate-Limit-,
+     * and those of OpenAI and Anthropic. A value that cannot be read is left out, and a limit without a remaining is
+     * none.
      *
      * @param fields of a response, such as {@code response.headers().map()}
      */
@@ -61,9 +69,13 @@ public record ProviderLimit(String unit, long remaining, OptionalLong limit, @Nu
         return List.copyOf(limits);
     }
 
-    /** The time for which a response asks for a pause: by Retry-After with a 429 or 503, or because nothing remains of a limit. */
+    /**
+     * The time for which a response asks for a pause: by Retry-After with a 429 or 503, or because nothing remains of a
+     * limit.
+     */
     static Duration pause(int status, Map<String, List<String>> fields, List<ProviderLimit> limits, Instant now) {
-        Duration longest = status == 429 || status == 503 ? retryAfter(reader(fields).apply("retry-after"), now) : Duration.ZERO;
+        boolean isRefusal = status == 429 || status == 503;
+        Duration longest = isRefusal ? retryAfter(reader(fields).apply("retry-after"), now) : Duration.ZERO;
         for (ProviderLimit each : limits) {
             boolean isLonger = each.remaining == 0 && each.resetAfter != null && each.resetAfter.compareTo(longest) > 0;
             longest = isLonger ? each.resetAfter : longest;
@@ -73,8 +85,11 @@ public record ProviderLimit(String unit, long remaining, OptionalLong limit, @Nu
 
     /** The time of a Retry-After, which is a number of seconds or a date; zero if it is neither. */
     private static Duration retryAfter(String text, Instant now) {
+        if (INTEGER.matcher(text).matches()) {
+            return Duration.ofSeconds(Long.parseLong(text));
+        }
         Duration date = untilDate(text, now);
-        return INTEGER.matcher(text).matches() ? Duration.ofSeconds(Long.parseLong(text)) : date == null ? Duration.ZERO : date;
+        return date == null ? Duration.ZERO : date;
     }
 
     private static UnaryOperator<String> reader(Map<String, List<String>> fields) {
@@ -90,14 +105,17 @@ public record ProviderLimit(String unit, long remaining, OptionalLong limit, @Nu
         itemsOf(get.apply("ratelimit")).forEach((name, item) -> {
             Map<String, String> policy = policies.getOrDefault(name, Map.of());
             String unit = policy.getOrDefault("qu", "requests");
-            add(limits, unit, item.getOrDefault("r", ""), policy.getOrDefault("q", ""), item.getOrDefault("t", ""), now);
+            String quota = policy.getOrDefault("q", "");
+            add(limits, unit, item.getOrDefault("r", ""), quota, item.getOrDefault("t", ""), now);
         });
         return limits;
     }
 
-    private static void add(List<ProviderLimit> limits, String unit, String remaining, String limit, String reset, Instant now) {
+    private static void add(
+            List<ProviderLimit> limits, String unit, String remaining, String limit, String reset, Instant now) {
         if (INTEGER.matcher(remaining).matches()) {
-            OptionalLong most = INTEGER.matcher(limit).matches() ? OptionalLong.of(Long.parseLong(limit)) : OptionalLong.empty();
+            boolean isKnown = INTEGER.matcher(limit).matches();
+            OptionalLong most = isKnown ? OptionalLong.of(Long.parseLong(limit)) : OptionalLong.empty();
             limits.add(new ProviderLimit(unit, Long.parseLong(remaining), most, readReset(reset, now)));
         }
     }
@@ -109,8 +127,8 @@ public record ProviderLimit(String unit, long remaining, OptionalLong limit, @Nu
             List<String> parts = split(item, ';');
             Map<String, String> parameters = new HashMap<>();
             for (String part : parts.subList(1, parts.size())) {
-                int equals = part.indexOf('=');
-                parameters.put(equals < 0 ? part : part.substring(0, equals), equals < 0 ? "" : unquoted(part.substring(equals + 1)));
+                String[] pair = part.split("=", 2);
+                parameters.put(pair[0], pair.length == 1 ? "" : unquoted(pair[1]));
             }
             items.put(unquoted(parts.get(0)), parameters);
         }
@@ -138,14 +156,15 @@ public record ProviderLimit(String unit, long remaining, OptionalLong limit, @Nu
     }
 
     private static String unquoted(String text) {
-        return text.length() > 1 && text.startsWith("\"") ? text.substring(1, text.length() - 1).replaceAll("\\\\(.)", "$1") : text;
+        boolean isQuoted = text.length() > 1 && text.startsWith("\"");
+        return isQuoted ? text.substring(1, text.length() - 1).replaceAll("\\\\(.)", "$1") : text;
     }
 
     /** The time until a reset, which is seconds, a Unix time, a duration such as "6m0s", or a date. */
     private static @Nullable Duration readReset(String text, Instant now) {
         if (SECONDS.matcher(text).matches()) {
             Duration seconds = milliseconds(text, 1000);
-            return seconds.compareTo(PER_UNIX_TIME) > 0 ? until(Instant.EPOCH.plus(seconds), now) : seconds;
+            return seconds.compareTo(LONGEST) > 0 ? until(Instant.EPOCH.plus(seconds), now) : seconds;
         }
         Matcher parts = DURATION.matcher(text);
         Duration sum = Duration.ZERO;
@@ -159,7 +178,8 @@ public record ProviderLimit(String unit, long remaining, OptionalLong limit, @Nu
 
     /** A number of units, rounded up to milliseconds. */
     private static Duration milliseconds(String number, long unit) {
-        return Duration.ofMillis(new BigDecimal(number).multiply(BigDecimal.valueOf(unit)).setScale(0, RoundingMode.CEILING).longValueExact());
+        BigDecimal ms = new BigDecimal(number).multiply(BigDecimal.valueOf(unit));
+        return Duration.ofMillis(ms.setScale(0, RoundingMode.CEILING).longValueExact());
     }
 
     /** The time until a date of HTTP or of RFC 3339. */
@@ -167,9 +187,10 @@ public record ProviderLimit(String unit, long remaining, OptionalLong limit, @Nu
         if (text.length() < "2026-01-01T00:00:00Z".length()) {
             return null;
         }
-        boolean isName = Character.isLetter(text.charAt(0));
+        boolean isOfHttp = Character.isLetter(text.charAt(0));
+        DateTimeFormatter form = isOfHttp ? DateTimeFormatter.RFC_1123_DATE_TIME : DateTimeFormatter.ISO_OFFSET_DATE_TIME;
         try {
-            return until((isName ? OffsetDateTime.parse(text, DateTimeFormatter.RFC_1123_DATE_TIME) : OffsetDateTime.parse(text)).toInstant(), now);
+            return until(OffsetDateTime.parse(text, form).toInstant(), now);
         } catch (DateTimeException e) {
             return null;
         }

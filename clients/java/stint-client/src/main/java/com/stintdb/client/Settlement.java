@@ -25,7 +25,10 @@ record Settlement(@Nullable List<Charge> charges, @Nullable StintException error
         }).toCompletableFuture();
     }
 
-    private static RefusedException forgotten() {
-        return new RefusedException("the block took longer than the server remembers its id, and all that was reserved stays taken: remember it for longer");
+    /** The exception about an id that the server does not know any longer. */
+    static RefusedException forgotten() {
+        return new RefusedException(
+                "the block took longer than the server remembers its id, and all that was reserved stays taken: "
+                        + "remember it for longer");
     }
 }

@@ -34,7 +34,10 @@ public final class StreamOptions {
         return new StreamOptions(Rates.count(tokens, "prompt", 0), step, remember, id, request);
     }
 
-    /** Tokens of an extension, and of the first reservation of a caller whose streams are not known yet: 256 by default, at most 10<sup>9</sup>. */
+    /**
+     * Tokens of an extension, and of the first reservation of a caller whose streams are not known yet: 256 by default,
+     * at most 10<sup>9</sup>.
+     */
     public StreamOptions step(long tokens) {
         if (Rates.count(tokens, "step", 1) > MOST_STEP) {
             throw new InvalidException("step: must be at most " + MOST_STEP + ", got " + tokens);
@@ -48,7 +51,10 @@ public final class StreamOptions {
         return new StreamOptions(prompt, step, time, id, request);
     }
 
-    /** The id of the reservation: "stream:" and a UUID by default. In a cluster with groups it needs the hash tag of the keys. */
+    /**
+     * The id of the reservation: "stream:" and a UUID by default. In a cluster with groups it needs the hash tag of the
+     * keys.
+     */
     public StreamOptions id(String id) {
         return new StreamOptions(prompt, step, remember, Key.of(id), request);
     }

@@ -97,12 +97,13 @@ public final class Asker {
     }
 
     /**
-     * Sends a command that the server holds back, on a connection of its own, which ends with the reply, after the time or when the future is canceled. Null
-     * if the driver has no other connection.
+     * Sends a command that the server holds back, on a connection of its own, which ends with the reply, after the time
+     * or when the future is canceled. Null if the driver has no other connection.
      */
     public @Nullable CompletableFuture<@Nullable Object> hold(byte[][] words, long ms) {
         StintException refusal = refusal();
-        CompletableFuture<@Nullable Object> held = refusal == null ? driver.hold(words) : CompletableFuture.failedFuture(refusal);
+        CompletableFuture<@Nullable Object> held =
+                refusal == null ? driver.hold(words) : CompletableFuture.failedFuture(refusal);
         return held == null ? null : held.orTimeout(ms, TimeUnit.MILLISECONDS);
     }
 

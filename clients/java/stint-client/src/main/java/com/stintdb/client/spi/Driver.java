@@ -15,8 +15,9 @@ public interface Driver {
     CompletableFuture<@Nullable Object> send(byte[][] words);
 
     /**
-     * Sends a command that the server holds back, on a connection of its own, which ends with the reply or when the future is canceled. Null if the driver
-     * has one connection, on which everything after the command would be held back.
+     * Sends a command that the server holds back, on a connection of its own, which ends with the reply or when the
+     * future is canceled. Null if the driver has one connection, on which everything after the command would be held
+     * back.
      */
     default @Nullable CompletableFuture<@Nullable Object> hold(byte[][] words) {
         return null;
