@@ -33,7 +33,8 @@ import {
 } from "./result.js";
 
 const tellEvery = 10_000; // milliseconds
-const longestLate = 5_000; // milliseconds for which a reply that the server held back may be late
+const longestLate = 5_000; // milliseconds for which a reply that the server held back may be late, or its server be gone
+const rejoinAfter = 100; // milliseconds
 
 /** Asks a Stint server for each request, and decides when the server does not answer. Make one and keep it while the program runs. */
 export class Limiter implements AsyncDisposable {
@@ -312,11 +313,15 @@ export class Limiter implements AsyncDisposable {
      */
     async #waitForPlace(key: Key, own: Limit, deadline: number, { signal, priority }: WaitOptions): Promise<Result> {
         const holder = String(own.words.at(-1));
-        for (;;) {
+        for (let patientUntil = -Infinity; ;) {
             signal?.throwIfAborted();
             const now = await this.#acquire(key, own, 1), left = Math.max(1, Math.floor(deadline - this.time.now()));
             if (now.allowed) {
                 return now;
+            }
+            if (now.source !== "server" && this.time.now() < Math.min(patientUntil, deadline)) {
+                await this.time.sleep(rejoinAfter, signal);
+                continue;
             }
             if (now.source !== "server") {
                 this.#giveUp(own, now, left);
@@ -344,7 +349,8 @@ export class Limiter implements AsyncDisposable {
             } finally {
                 ended.abort();
             }
-            await this.time.sleep(50 + 100 * Math.random(), signal);
+            patientUntil = this.time.now() + longestLate; // another node may become the leader
+            await this.time.sleep(rejoinAfter * (0.5 + Math.random()), signal);
         }
     }
 

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** Calls that wait for tokens. */
 final class Awaiting {
     private static final long AHEAD_MS = 250; // of an adaptive limit
-    private static final long LONGEST_LATE_MS = 5_000; // for which a reply that the server held back may be late
+    private static final long LONGEST_LATE_MS = 5_000; // of a reply that the server held back; its server may be gone
     private static final long PAUSE_MS = 100; // before a caller joins the line again
 
     private final Limiter limiter;
@@ -49,6 +49,8 @@ final class Awaiting {
         private final long tokens;
         private final long deadline;
         private final int priority;
+        /** The time until which a caller who was in the server's line bears that Stint does not answer. */
+        private volatile long patientUntil;
         private final CompletableFuture<Result> future;
 
         Wait(Key key, Limit limit, long tokens, long deadline, int priority, CompletableFuture<Result> future) {
@@ -57,6 +59,7 @@ final class Awaiting {
             this.tokens = tokens;
             this.deadline = deadline;
             this.priority = priority;
+            this.patientUntil = decider.time.nanoTime();
             this.future = future;
         }
 
@@ -88,6 +91,11 @@ final class Awaiting {
                     join(held);
                     return;
                 }
+                long now = decider.time.nanoTime();
+                if (result.source() != Source.SERVER && now - patientUntil < 0 && now - deadline < 0) {
+                    sleep(PAUSE_MS, this::tryOnce, null);
+                    return;
+                }
                 giveUp(result, leftMs);
                 sleep(result.retryAfterMs(), this::tryOnce, null);
             }
@@ -111,6 +119,7 @@ final class Awaiting {
                 if (error != null && !Asker.isUndecided(error) && !mayPass) {
                     future.completeExceptionally(error);
                 } else if (error != null) {
+                    patientUntil = decider.time.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LONGEST_LATE_MS);
                     sleep(PAUSE_MS, this::tryOnce, null);
                 } else {
                     arrive(reply);
