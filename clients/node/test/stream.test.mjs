@@ -17,10 +17,10 @@ class Budget {
     forgets = false;
     requests = new Map();
 
-    constructor(left, whenDown = failClosed()) {
+    constructor(left, whenDown = failClosed(), timeout = 20) {
         this.left = left;
         this.driver = new FakeDriver((words) => this.#reply(words.map(String)));
-        this.limiter = new Limiter(this.driver, { whenDown, breaker: { failures: Infinity } });
+        this.limiter = new Limiter(this.driver, { whenDown, timeout, breaker: { failures: Infinity } });
         after(() => { this.limiter.close(); });
     }
 
@@ -249,7 +249,7 @@ test("an opening whose reply was lost is given back", async () => {
 });
 
 test("a lost reply: the same extension is asked again, and taken once", async () => {
-    const budget = new Budget(1000), stream = await budget.limiter.streaming("llm", options);
+    const budget = new Budget(1000, failClosed(), "30s"), stream = await budget.limiter.streaming("llm", options);
     budget.lost = 1;
     await stream.add(60);
     assert.deepEqual(budget.of("RL.EXTEND"), Array(2).fill("1 100 UPTO FOR 600000ms"));

@@ -14,7 +14,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stream that ends at its budget: it reserves some tokens, reserves more while it runs, and is charged once for what it used.
+ * A stream that ends at its budget: it reserves some tokens, reserves more while it runs, and is charged once for what
+ * it used.
  *
  * <pre>{@code
  * try (BudgetStream stream = limiter.blocking().streaming("llm", "user7", StreamOptions.usual().prompt(400))) {

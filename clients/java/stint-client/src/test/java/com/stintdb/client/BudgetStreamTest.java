@@ -226,7 +226,7 @@ class BudgetStreamTest {
 
     @Test
     void lostReply() {
-        try (FakeBudget budget = new FakeBudget(1000, Policy.failClosed())) {
+        try (FakeBudget budget = new FakeBudget(1000, Policy.failClosed(), Duration.ofSeconds(30))) {
             BudgetStream stream = open(budget, OPTIONS);
             budget.lost = 1;
             stream.add(60);

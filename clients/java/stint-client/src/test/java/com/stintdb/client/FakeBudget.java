@@ -2,6 +2,7 @@ package com.stintdb.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,8 +28,12 @@ final class FakeBudget implements AutoCloseable {
     private final Map<String, Reservation> reservations = new HashMap<>();
 
     FakeBudget(long left, Policy whenDown) {
+        this(left, whenDown, Duration.ofMillis(20));
+    }
+
+    FakeBudget(long left, Policy whenDown, Duration timeout) {
         this.left = left;
-        this.limiter = Limiter.builder(whenDown, driver).breaker(1_000_000, java.time.Duration.ofSeconds(1)).build();
+        this.limiter = Limiter.builder(whenDown, driver).timeout(timeout).breaker(1_000_000, Duration.ofSeconds(1)).build();
     }
 
     /** The commands that were sent. */

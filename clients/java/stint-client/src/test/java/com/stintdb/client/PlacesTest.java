@@ -110,8 +110,6 @@ class PlacesTest {
         try (Admin admin = new Admin(server)) {
             admin.run("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
         }
-        waiting(0);
-        waiting(1); // it joins the line again
         while (!next.isDone()) {
             limiter.release("broken", "first").toCompletableFuture().exceptionally(error -> false).join();
             Pause.of(5);
