@@ -75,7 +75,7 @@ const (
 	Merged       = UpTo         // Lend: Loan has requests that wait
 	Whole        = Force        // Lend: up to all tokens that are available, not only a part of them
 	WriteOnly    = Force        // Script: Key says which declared keys may not be read
-	Else         = Loaded       // a part, the last: a balance that gives what the limits before it cannot, see package request
+	Else         = DeclaredOnly // of a balance, the last part: it gives what the limits before it cannot, see package request
 )
 
 // Op is one operation. It is a value: building it touches no state.
@@ -299,26 +299,32 @@ const MaxKeepPercent = 100_000
 func (k Keep) Valid() bool { return k == KeepNothing || k >= -MaxKeepPercent && k <= limits.MaxTokens }
 
 // HasElse reports whether the last of some parts is one with [Else].
-func HasElse(parts []Op) bool { return len(parts) > 0 && parts[len(parts)-1].Options&Else != 0 }
+func HasElse(parts []Op) bool { return len(parts) > 0 && parts[len(parts)-1].IsElse() }
+
+// IsElse reports whether a part is a balance with [Else].
+func (o *Op) IsElse() bool { return o.Options&Else != 0 && o.Limit.Algorithm == limits.Balance }
+
+// IsSpread reports whether denied callers of a limit are told to come back in turn: [Spread].
+func (o *Op) IsSpread() bool { return o.Options&Spread != 0 && o.Limit.Algorithm != limits.Balance }
 
 // IsIncluded reports whether a part gives what it can of a cost whose rest a part with [Else] gives: its limit can give
 // less than it is asked for, and it has no cost of its own.
 func (o *Op) IsIncluded() bool {
-	return o.Options&(FixedCost|Else) == 0 && o.Limit.Algorithm.Base().Keeps()
+	return o.Options&FixedCost == 0 && o.Limit.Algorithm.Base().Keeps()
 }
 
 // ElseValidly reports whether [Else] stands, if at all, at the last of the parts, a balance without a cost of its own,
-// after a part with which it divides the cost.
+// after a part with which it divides the cost. No part may have [Spread]: what a limit is asked for depends on the others.
 func (o *Op) ElseValidly() bool {
 	for i := range o.Parts {
 		p := &o.Parts[i]
-		if p.Options&Else == 0 {
+		if !p.IsElse() {
 			continue
 		}
-		if i != len(o.Parts)-1 || p.Limit.Algorithm != limits.Balance || p.Options&FixedCost != 0 {
+		if i != len(o.Parts)-1 || p.Options&FixedCost != 0 {
 			return false
 		}
-		return slices.ContainsFunc(o.Parts[:i], func(p Op) bool { return p.IsIncluded() })
+		return slices.ContainsFunc(o.Parts[:i], func(p Op) bool { return p.IsIncluded() }) && !slices.ContainsFunc(o.Parts, func(p Op) bool { return p.IsSpread() })
 	}
 	return true
 }
@@ -371,7 +377,7 @@ func (o *Op) KeepsValidly() bool {
 }
 
 // SpreadsValidly reports whether an operation on a limit may have Spread.
-func (o *Op) SpreadsValidly() bool { return o.Options&Spread == 0 || o.Limit.Algorithm.Spreads() }
+func (o *Op) SpreadsValidly() bool { return !o.IsSpread() || o.Limit.Algorithm.Spreads() }
 
 // WeighsValidly reports whether an operation on a limit may have its Weight.
 func (o *Op) WeighsValidly() bool {

@@ -82,7 +82,7 @@ var Additions = append([]Addition{
 	{Version: LargeValues, Name: "large values in blocks"},
 	{Version: 3, Name: "streams", IsUsed: usesStream},
 	{Version: 3, Name: "SPREAD", IsUsed: inAnyLimit(func(op *engine.Op) bool {
-		return op.Verb == engine.Acquire && op.Options&engine.Spread != 0
+		return op.Verb == engine.Acquire && op.IsSpread()
 	})},
 	{Version: 3, Name: "BAL.ADD and BAL.INFO", IsUsed: usesVerb(engine.AddCredits, engine.ListCredits)},
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},

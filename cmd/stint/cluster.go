@@ -105,7 +105,7 @@ func join(ctx context.Context, cfg config.Config, keys *store.Store, groups []*s
 	}
 	if cfg.Groups > 1 {
 		all := groupKeys{keys, keys, node, groups}
-		s.decider, s.keys, s.replicas = node, all, all.replicas
+		s.decider, s.keys, s.replicas = node, all, func() []upstream.Replica { return replicasOf(all) }
 	}
 	return s, nil
 }

@@ -150,8 +150,8 @@ func (k groupKeys) each(from int, isWanted func(number int, g *group.Group) bool
 	}
 }
 
-// replicas are the groups of keys that this node has.
-func (k groupKeys) replicas() (all []upstream.Replica) {
+// replicasOf are the groups of keys that this node has.
+func replicasOf(k groupKeys) (all []upstream.Replica) {
 	for number, g := range k.node.KeyGroups() {
 		if k.node.HasReplica(number) {
 			all = append(all, replicaOf(g, k.keys[number-1]))

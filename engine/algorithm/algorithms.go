@@ -39,8 +39,8 @@ var Table = [limits.AlgorithmCount]Row{
 		Used: usedOfSegments, WarnedAt: layout.SegmentsWarnedAt},
 	limits.Concurrency: {
 		Decide: decideLease, Look: lookLeases, Expired: leasesExpired, Rewind: rewindLeases,
-		Need: needLeases, Full: FullLeases, Write: writeLeases, Valid: validLeases, Release: releaseLease,
-		Plain: plainLeases, Used: usedOfLeases, WarnedAt: leasesWarnedAt},
+		Need: needLeases, Full: FullLeases, Write: writeLeases, Valid: layout.ValidLeases, Release: releaseLease,
+		Plain: layout.PlainLeases, Used: usedOfLeases, WarnedAt: layout.LeasesWarnedAt},
 	limits.StringValue:    stringKind,
 	limits.HashValue:      hashKind,
 	limits.SortedSetValue: sortedSetKind,

@@ -2,51 +2,12 @@ package algorithm
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
-
-// Leases is the state of a concurrency limit: who holds it, until when.
-//
-//	offset  size  field
-//	0       4     size of the state in bytes
-//	4       4     bytes in use, and the warned bit
-//	8       8     end of the last lease, nanoseconds since the Unix epoch
-//	16      …     leases: 8 end, 2 length of the holder's name, the name
-type Leases []byte
-
-const (
-	leasesHead     = 16
-	leasesWarnedAt = 7
-	// LeaseHead is the number of bytes of a lease without the name of its holder.
-	LeaseHead   = 10
-	leasesFirst = 64 // bytes of the smallest state
-)
-
-// Used is the number of bytes of the leases.
-func (l Leases) Used() int        { return layout.LoadSize(l[4:]) }
-func (l Leases) setUsed(n int)    { layout.StoreSize(l[4:], n) }
-func (l Leases) last() int64      { return int64(binary.LittleEndian.Uint64(l[8:])) }
-func (l Leases) setLast(at int64) { binary.LittleEndian.PutUint64(l[8:], uint64(at)) }
-
-// at returns the lease at an offset and the offset after it.
-func (l Leases) at(offset int) (end int64, holder []byte, next int) {
-	end = int64(binary.LittleEndian.Uint64(l[offset:]))
-	next = offset + LeaseHead + int(binary.LittleEndian.Uint16(l[offset+8:]))
-	return end, l[offset+LeaseHead : next], next
-}
-
-// put writes a lease at an offset and returns the offset after it.
-func (l Leases) put(offset int, end int64, holder []byte) int {
-	binary.LittleEndian.PutUint64(l[offset:], uint64(end))
-	binary.LittleEndian.PutUint16(l[offset+8:], uint16(len(holder)))
-	copy(l[offset+LeaseHead:], holder)
-	return offset + LeaseHead + len(holder)
-}
 
 // ScanLeases looks through the leases, once for each call.
 func (c *Call) ScanLeases() leaseScan {
@@ -60,9 +21,9 @@ func (c *Call) ScanLeases() leaseScan {
 }
 
 func scanAllLeases(c *Call) (v leaseScan) {
-	l := Leases(c.State)
-	for offset := leasesHead; offset < l.Used(); {
-		end, holder, next := l.at(offset)
+	l := layout.Leases(c.State)
+	for offset := layout.LeasesHead; offset < l.Used(); {
+		end, holder, next := l.At(offset)
 		if end > c.Now {
 			if v.count == 0 || end < v.earliest {
 				v.earliest = end
@@ -107,9 +68,9 @@ func freeAt(c *Call, v leaseScan, capacity int64) int64 {
 		return v.earliest
 	}
 	ends := make([]int64, 0, v.count)
-	l := Leases(c.State)
-	for offset := leasesHead; offset < l.Used(); {
-		end, _, next := l.at(offset)
+	l := layout.Leases(c.State)
+	for offset := layout.LeasesHead; offset < l.Used(); {
+		end, _, next := l.At(offset)
 		if end > c.Now {
 			ends = append(ends, end)
 		}
@@ -130,38 +91,40 @@ func needLeases(c *Call) int {
 		size = len(c.State)
 	}
 	v := c.ScanLeases()
-	need := leasesHead + v.bytes
+	need := layout.LeasesHead + v.bytes
 	if !v.Found {
-		need += LeaseHead + len(c.Op.Who)
+		need += layout.LeaseHead + len(c.Op.Who)
 	}
 	if need <= size {
 		return size
 	}
-	return engine.Align(max(leasesFirst, need, size+size/2))
+	return engine.Align(max(layout.LeasesFirst, need, size+size/2))
 }
 
 // usualHolderBytes is the length of a holder's name for which room is kept.
 const usualHolderBytes = 64
 
 // FullLeases is the room for as many holders as the limit allows.
-func FullLeases(l *limits.Limit) int64 { return leasesHead + l.Capacity*(LeaseHead+usualHolderBytes) }
+func FullLeases(l *limits.Limit) int64 {
+	return layout.LeasesHead + l.Capacity*(layout.LeaseHead+usualHolderBytes)
+}
 
 // writeLeases drops leases that have ended and gives the holder a new one.
 func writeLeases(c *Call, state []byte) {
-	l := Leases(state)
+	l := layout.Leases(state)
 	until := c.Now + c.Limit.Rate.Period
 	if v := c.ScanLeases(); !v.ended {
 		if v.Found {
-			l.put(v.at, until, c.Op.Who)
+			l.Put(v.at, until, c.Op.Who)
 		} else {
-			l.setUsed(l.put(max(l.Used(), leasesHead), until, c.Op.Who))
+			l.SetUsed(l.Put(max(l.Used(), layout.LeasesHead), until, c.Op.Who))
 		}
-		l.setLast(max(v.others, until))
+		l.SetLast(max(v.others, until))
 		return
 	}
-	to, last, renewed := leasesHead, until, false
-	for offset, used := leasesHead, l.Used(); offset < used; {
-		end, holder, next := l.at(offset)
+	to, last, renewed := layout.LeasesHead, until, false
+	for offset, used := layout.LeasesHead, l.Used(); offset < used; {
+		end, holder, next := l.At(offset)
 		offset = next
 		if end <= c.Now {
 			continue
@@ -170,13 +133,13 @@ func writeLeases(c *Call, state []byte) {
 			end, renewed = until, true
 		}
 		last = max(last, end)
-		to = l.put(to, end, holder)
+		to = l.Put(to, end, holder)
 	}
 	if !renewed {
-		to = l.put(to, until, c.Op.Who)
+		to = l.Put(to, until, c.Op.Who)
 	}
-	l.setUsed(to)
-	l.setLast(last)
+	l.SetUsed(to)
+	l.SetLast(last)
 }
 
 func lookLeases(c *Call) { reportLeases(c, c.ScanLeases()) }
@@ -187,16 +150,16 @@ func releaseLease(c *Call) (released bool) {
 	if !v.Found {
 		return false // the state stays as the journal has it
 	}
-	l := Leases(c.State)
+	l := layout.Leases(c.State)
 	if !v.ended {
-		_, _, next := l.at(v.at)
-		l.setUsed(v.at + copy(l[v.at:], l[next:l.Used()]))
-		l.setLast(v.others)
+		_, _, next := l.At(v.at)
+		l.SetUsed(v.at + copy(l[v.at:], l[next:l.Used()]))
+		l.SetLast(v.others)
 		return true
 	}
-	to, last := leasesHead, int64(0)
-	for offset, used := leasesHead, l.Used(); offset < used; {
-		end, holder, next := l.at(offset)
+	to, last := layout.LeasesHead, int64(0)
+	for offset, used := layout.LeasesHead, l.Used(); offset < used; {
+		end, holder, next := l.At(offset)
 		offset = next
 		switch {
 		case end <= c.Now:
@@ -204,21 +167,21 @@ func releaseLease(c *Call) (released bool) {
 			released = true
 		default:
 			last = max(last, end)
-			to = l.put(to, end, holder)
+			to = l.Put(to, end, holder)
 		}
 	}
-	l.setUsed(to)
-	l.setLast(last)
+	l.SetUsed(to)
+	l.SetLast(last)
 	return released
 }
 
 // ListLeases lists the leases in two pieces of memory. In one batch it lists no more than engine.MaxListedBytes. If the
 // operation names a holder, only this holder's lease is listed.
 func ListLeases(c *Call) {
-	l := Leases(c.State)
+	l := layout.Leases(c.State)
 	if len(c.Op.Who) > 0 {
 		if v := c.ScanLeases(); v.Found {
-			end, _, _ := l.at(v.at)
+			end, _, _ := l.At(v.at)
 			c.Result.Leases = []engine.Lease{{Holder: bytes.Clone(c.Op.Who), Remaining: end - c.Now}}
 		}
 		return
@@ -228,8 +191,8 @@ func ListLeases(c *Call) {
 		return
 	}
 	l, c.Result.Leases = bytes.Clone(l[:l.Used()]), make([]engine.Lease, 0, c.ScanLeases().count)
-	for offset := leasesHead; offset < l.Used(); {
-		end, holder, next := l.at(offset)
+	for offset := layout.LeasesHead; offset < l.Used(); {
+		end, holder, next := l.At(offset)
 		if end > c.Now {
 			c.Result.Leases = append(c.Result.Leases, engine.Lease{Holder: holder, Remaining: end - c.Now})
 		}
@@ -237,50 +200,19 @@ func ListLeases(c *Call) {
 	}
 }
 
-func leasesExpired(state []byte, _ *limits.Limit, now int64) bool { return Leases(state).last() <= now }
-
-func validLeases(state []byte) bool {
-	l := Leases(state)
-	if len(l) < leasesHead || l.Used() < leasesHead || l.Used() > len(l) {
-		return false
-	}
-	offset := leasesHead
-	for offset < l.Used() {
-		if offset+LeaseHead > l.Used() {
-			return false
-		}
-		if offset += LeaseHead + int(binary.LittleEndian.Uint16(l[offset+8:])); offset > l.Used() {
-			return false
-		}
-	}
-	return true
+func leasesExpired(state []byte, _ *limits.Limit, now int64) bool {
+	return layout.Leases(state).Last() <= now
 }
 
 // usedOfLeases is the number of leases that have not ended.
 func usedOfLeases(state []byte, _ *limits.Limit, now int64) (held int64) {
-	l := Leases(state)
-	for offset := leasesHead; offset < l.Used(); {
-		end, _, next := l.at(offset)
+	l := layout.Leases(state)
+	for offset := layout.LeasesHead; offset < l.Used(); {
+		end, _, next := l.At(offset)
 		if end > now {
 			held++
 		}
 		offset = next
 	}
 	return held
-}
-
-// plainLeases lists the leases that have not ended, after a byte that says whether the limiter has warned.
-func plainLeases(state []byte, now int64) (plain []byte) {
-	l := Leases(state)
-	if l[leasesWarnedAt]&layout.WarnedBit != 0 {
-		plain = append(plain, 1)
-	}
-	for offset := leasesHead; offset < l.Used(); {
-		end, _, next := l.at(offset)
-		if end > now {
-			plain = append(plain, l[offset:next]...)
-		}
-		offset = next
-	}
-	return plain
 }

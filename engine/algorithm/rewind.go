@@ -63,10 +63,10 @@ func rewindLog(state []byte, _ *limits.Limit, by int64) {
 }
 
 func rewindLeases(state []byte, _ *limits.Limit, by int64) {
-	l := Leases(state)
+	l := layout.Leases(state)
 	turnBack(l, by, 8)
-	for offset := leasesHead; offset < l.Used(); {
-		_, _, next := l.at(offset)
+	for offset := layout.LeasesHead; offset < l.Used(); {
+		_, _, next := l.At(offset)
 		turnBack(l[offset:], by, 0)
 		offset = next
 	}

@@ -275,6 +275,9 @@ func randomElse(r *rand.Rand, op *engine.Op) {
 	if r.IntN(3) == 0 {
 		*last = engine.Op{Key: last.Key, Limit: limits.Limit{Algorithm: limits.Balance}, Tokens: op.Tokens, Options: op.Options & engine.Peek}
 	}
+	if last.Limit.Algorithm != limits.Balance {
+		return
+	}
 	if last.Options |= engine.Else; !op.ElseValidly() {
 		last.Options &^= engine.Else
 	}

@@ -78,7 +78,7 @@ func mostOf(parts []engine.Op, res *engine.Result) int64 {
 	for i := range parts {
 		switch p, left := &parts[i], max(0, res.Parts[i].Remaining); {
 		case p.Options&engine.FixedCost != 0 || p.Limit.Algorithm == limits.Concurrency:
-		case p.Options&engine.Else != 0:
+		case p.IsElse():
 			credits = left
 		case divides && p.IsIncluded():
 			included = min(included, left)

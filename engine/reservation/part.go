@@ -98,6 +98,8 @@ func isOver(l *limits.Limit, mark, newest int64) bool {
 		return l.History == 0
 	case limits.SlidingWindow:
 		return mark < newest-l.Rate.Period
+	case limits.SlidingSegments:
+		return mark < newest-2*l.Rate.Period
 	case limits.SlidingLog:
 		return mark <= newest-l.Rate.Period
 	}
@@ -129,7 +131,7 @@ func AppendPart(b []byte, op *engine.Op, charged int64, marks []Mark) []byte {
 	if op.Options&engine.FixedCost != 0 {
 		has |= hasFixedCost
 	}
-	if op.Options&engine.Else != 0 {
+	if op.IsElse() {
 		has |= hasElse
 	}
 	if l.Algorithm.HasRate() {
@@ -151,7 +153,23 @@ func AppendPart(b []byte, op *engine.Op, charged int64, marks []Mark) []byte {
 	if len(marks) > 1 {
 		algorithm |= hasMarks
 	}
-	b = binary.AppendUvarint(append(b, algorithm, has), uint64(l.Capacity))
+	b = appendParameters(append(b, algorithm, has), l, has)
+	start, size := len(b), int(amountBytes(has))
+	b = append(b, 0, 0, 0, 0, 0)[:start+size]
+	(&Part{amount: b[start:]}).SetCharged(charged)
+	if has&hasMark != 0 {
+		b = appendMarks(binary.AppendVarint(b, marks[0].At), marks)
+	}
+	b = layout.AppendText(b, op.Key)
+	if has&hasHolder != 0 {
+		b = layout.AppendText(b, op.Who)
+	}
+	return b
+}
+
+// appendParameters appends the parameters of a limit whose flags are before it.
+func appendParameters(b []byte, l *limits.Limit, has byte) []byte {
+	b = binary.AppendUvarint(b, uint64(l.Capacity))
 	if has&hasRate != 0 {
 		b = binary.AppendUvarint(b, uint64(l.Rate.Tokens))
 	}
@@ -168,16 +186,6 @@ func AppendPart(b []byte, op *engine.Op, charged int64, marks []Mark) []byte {
 	}
 	if l.Warn != 0 {
 		b = append(b, l.Warn)
-	}
-	start, size := len(b), int(amountBytes(has))
-	b = append(b, 0, 0, 0, 0, 0)[:start+size]
-	(&Part{amount: b[start:]}).SetCharged(charged)
-	if has&hasMark != 0 {
-		b = appendMarks(binary.AppendVarint(b, marks[0].At), marks)
-	}
-	b = layout.AppendText(b, op.Key)
-	if has&hasHolder != 0 {
-		b = layout.AppendText(b, op.Who)
 	}
 	return b
 }

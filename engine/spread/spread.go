@@ -40,7 +40,7 @@ const shortest = int64(time.Minute)
 // the request asks for, if everyone who was denied before comes back at the promised time and takes theirs. It is never
 // shortened.
 func (t *Table) Delay(c *algorithm.Call) {
-	if c.Op.Options&engine.Spread != 0 && !c.Result.Allowed {
+	if c.Op.IsSpread() && !c.Result.Allowed {
 		t.delay(c)
 	}
 }

@@ -88,6 +88,9 @@ func TestKeepOfTheWholeLimitLeavesAtMost(t *testing.T) {
 		if algorithm.HasRate() {
 			limit.Rate.Tokens = 7
 		}
+		if algorithm == limits.SlidingSegments {
+			limit.Segments = 5
+		}
 		s := New(Config{Shards: 1})
 		r := rand.New(rand.NewPCG(uint64(algorithm), 7))
 		now, taken := epoch, int64(0)

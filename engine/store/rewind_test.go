@@ -25,7 +25,7 @@ func TestEveryStateIsRewound(t *testing.T) {
 func TestRewoundStoreGoesOnAlike(t *testing.T) {
 	const by = 364 * 24 * 3600 * sec
 	compared := map[limits.Algorithm]int{}
-	for seed := range uint64(testsize.Pick(20, 200)) {
+	for seed := range uint64(testsize.Pick(30, 200)) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		ahead := New(Config{Shards: 4, Commands: txSteps{}})
 		now := epoch

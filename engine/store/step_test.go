@@ -97,6 +97,9 @@ func stepElse(r *rand.Rand, op *engine.Op) {
 		last.Limit, last.Key = limits.Limit{Algorithm: limits.Balance}, fmt.Appendf(nil, "key-%d", 8+23-slices.Index(limits.Algorithms(), limits.Balance))
 		last.Who, last.Weight = nil, 0
 	}
+	if last.Limit.Algorithm != limits.Balance {
+		return
+	}
 	if last.Options |= engine.Else; !op.ElseValidly() {
 		last.Options &^= engine.Else
 	}

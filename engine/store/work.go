@@ -88,7 +88,7 @@ func (s *Store) weigh(op *engine.Op, more *int) int {
 	}
 	switch limit.Algorithm {
 	case limits.Concurrency:
-		return OpWork + min(algorithm.Leases(state).Used()/algorithm.LeaseHead+*more, limits.MaxHolders)
+		return OpWork + min(layout.Leases(state).Used()/layout.LeaseHead+*more, limits.MaxHolders)
 	case limits.FairShare:
 		return OpWork + size/keyspace.WorkBytes + layout.SharePool(state).Active()
 	case limits.Class:

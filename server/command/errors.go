@@ -91,15 +91,7 @@ func ArgumentError(name, must string, got []byte) error {
 func WriteFailure(w *resp.Writer, res *engine.Result) bool {
 	switch res.Status {
 	case engine.WrongType:
-		switch held := res.Held.Algorithm; {
-		case res.Wanted == limits.Reservation:
-			w.Error(errNotReservation.With(held).Error())
-			return true
-		case held.IsValue() || held == limits.Reservation:
-			w.Error(ErrHoldsData.With(held).Error())
-			return true
-		}
-		w.Error(ErrWrongType.With(res.Held.Algorithm, res.Wanted).Error())
+		w.Error(wrongType(res))
 	case engine.ReservationDiffers:
 		w.Error(errReservationDiffers.Error())
 	case engine.SettledOtherwise:
@@ -148,6 +140,17 @@ func WriteFailure(w *resp.Writer, res *engine.Result) bool {
 		return false
 	}
 	return true
+}
+
+// wrongType is the error of a key that holds something else.
+func wrongType(res *engine.Result) string {
+	switch held := res.Held.Algorithm; {
+	case res.Wanted == limits.Reservation:
+		return errNotReservation.With(held).Error()
+	case held.IsValue() || held == limits.Reservation:
+		return ErrHoldsData.With(held).Error()
+	}
+	return ErrWrongType.With(res.Held.Algorithm, res.Wanted).Error()
 }
 
 // ReplyOK is the Reply of commands that answer OK.

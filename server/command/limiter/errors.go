@@ -44,7 +44,7 @@ var (
 		"A cluster with [`--groups`](cluster.md#groups), where one group decides a check: callers whose keys are in two groups would get `CROSSSLOT`. A hash tag counts only if no `{}` or `{name}` comes before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
 	errDividedTags = command.PolicyErrors.Add("ERR spec: ids with : or %% would put the keys '%s' and '%s' in different groups of the cluster; use a field as the hash tag of both, as in {{{tenant}}}:a and {{{tenant}}}:b",
 		"In a cluster with [`--groups`](cluster.md#groups), one group decides a check. In these two keys the same id gives different hash tags: `{}` stands for the unchanged id, but in a key that also has a field the id is escaped, [so that no value contains a `:`](rate-limits.md#several-names).")
-	errElse = command.PolicyErrors.Add("ERR ELSE: must stand before the last limit, a BAL without COST, and after a TB, CL, LB, FW, SW or SL without COST",
+	errElse = command.PolicyErrors.Add("ERR ELSE: must stand before the last limit, a BAL without COST, and after a TB, CL, LB, FW, SW or SL without COST, and no limit may have SPREAD",
 		"The limits before `ELSE` [give what they can of a cost](recipes/credits.md), and the balance gives the rest. So at least one of them must be able to give a part of a cost.")
 	errBalanceLast = command.PolicyErrors.Add("ERR BAL: must be the last limit", "")
 	errTemplate    = command.PolicyErrors.Add("ERR spec: %s, got '%s'",

@@ -17,7 +17,7 @@ func SpecText(op engine.Op) string {
 		k = ancestorSpec
 	}
 	var words []string
-	if op.Options&engine.Else != 0 {
+	if op.IsElse() {
 		words = append(words, elseWord)
 	}
 	words = append(words, k.word, wordText(op.Key))
@@ -38,7 +38,7 @@ func SpecText(op engine.Op) string {
 	if op.Weight != 0 {
 		words = append(words, optWeight.Name, strconv.FormatInt(op.Weight, 10))
 	}
-	if op.Options&engine.Spread != 0 {
+	if op.IsSpread() {
 		words = append(words, optSpread.Name)
 	}
 	return strings.Join(words, " ")
