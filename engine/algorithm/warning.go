@@ -31,8 +31,8 @@ func (c *Call) Warns(state []byte, again bool) bool {
 	if again {
 		*mark &^= layout.WarnedBit
 	}
-	l := presentLimit(c, state)
-	if *mark&layout.WarnedBit != 0 || row.Used(state, &l, c.Now) < l.WarnAt() {
+	present := presentLimit(c, state)
+	if *mark&layout.WarnedBit != 0 || row.Used(state, &c.Limit, c.Now) < present.WarnAt() {
 		return false
 	}
 	*mark |= layout.WarnedBit
