@@ -9,6 +9,8 @@ type request struct {
 	peek, upTo, force bool
 	wait              int64 // MAXWAIT or BLOCK, in nanoseconds; 0 for neither
 	block             bool
+	priority          bool         // with a PRIORITY
+	spread            bool         // with SPREAD
 	cost              bool         // tokens is a COST
 	isReturn          bool         // RL.RETURN: KEEP is the tokens of the loan that goes on
 	whole             bool         // RL.LEND: up to all available tokens, not an eighth

@@ -144,6 +144,8 @@ func (p *booked) isOver(at, newest int64) bool {
 		return at != newest && p.limit.history == 0
 	case slidingWindow:
 		return at < newest-p.limit.length
+	case slidingSegments:
+		return at < newest-2*p.limit.length
 	case slidingLog:
 		return at <= newest-p.limit.length
 	}

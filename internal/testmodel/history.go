@@ -36,15 +36,20 @@ func (r record) first(n int) record {
 // remembered is how long closed windows are kept after the end of the last: as many windows as are kept, each as long
 // as one can be.
 func (l limit) remembered() int64 {
-	const longestDay = 25 * hour
-	longest := map[string]int64{"@minute": minute, "@hour": hour, "@day": longestDay, "@week": 7 * longestDay, "@month": 31 * longestDay, "@quarter": 92 * longestDay, "@year": 366 * longestDay}[l.window]
-	if l.length > 0 {
-		longest = l.length
-	}
+	longest := l.longest()
 	if longest > 100*year/int64(max(1, l.history)) {
 		return 100 * year
 	}
 	return longest * int64(l.history)
+}
+
+// longest is the most time that a window takes.
+func (l limit) longest() int64 {
+	if l.length > 0 {
+		return l.length
+	}
+	const longestDay = 25 * hour
+	return map[string]int64{"@minute": minute, "@hour": hour, "@day": longestDay, "@week": 7 * longestDay, "@month": 31 * longestDay, "@quarter": 92 * longestDay, "@year": 366 * longestDay}[l.window]
 }
 
 // at is the window at a time, nil if nothing is left of it: it is closed if it is over.

@@ -13,12 +13,13 @@ type Model struct {
 	checks   map[string]*checks // by the names of policies
 	since    pastStates         // states of keys since the last that no crash undoes; nil without crashes
 	due      int64              // when the reply to the last BLOCK comes
+	promised map[string]promise // to denied callers with SPREAD, by keys
 	inMulti  bool               // between MULTI and EXEC, BLOCK does not wait
 }
 
 // New returns a model that knows no keys.
 func New(now int64) *Model {
-	return &Model{Now: now, keys: map[string]state{}, policies: map[string]*policy{}, checks: map[string]*checks{}}
+	return &Model{Now: now, keys: map[string]state{}, policies: map[string]*policy{}, checks: map[string]*checks{}, promised: map[string]promise{}}
 }
 
 // held is a key's state, nil if it has expired.
@@ -174,16 +175,24 @@ func (m *Model) ask(r *request) (answer, error) {
 	if next != nil && err == nil && !r.peek {
 		m.keep(r.key, next)
 	}
+	m.spread(r, &a, err)
 	return a, err
+}
+
+var bucketOptions = []string{"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN", "SPREAD"}
+
+// acquireOptions are the options of the command of an algorithm, in the order in which an error lists them.
+var acquireOptions = map[string][]string{
+	tokenBucket: bucketOptions, leakyBucket: bucketOptions,
+	leakyQueue: {"PEEK", "BLOCK", "WARN", "SPREAD"}, concurrency: {"PEEK", "BLOCK", "PRIORITY", "WARN"},
+	fixedWindow:   {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "HISTORY", "ROLLOVER", "WARN", "SPREAD"},
+	slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "SEGMENTS", "WARN"},
+	slidingLog:    {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"},
 }
 
 func acquire(algorithm string) command {
 	f, name := formOf(algorithm), commandOf(algorithm)
-	options := map[string][]string{
-		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"},
-		leakyQueue: {"PEEK", "BLOCK", "WARN"}, concurrency: {"PEEK", "WARN"},
-		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "HISTORY", "ROLLOVER", "WARN"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "SEGMENTS", "WARN"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"},
-	}[algorithm]
+	options := acquireOptions[algorithm]
 	do := func(m *Model, words []string) (string, error) {
 		r, rest, err := readRequest(f, words[1:])
 		if err != nil {
@@ -200,6 +209,9 @@ func acquire(algorithm string) command {
 		}
 		if err = r.readOptions(name, rest, options); err != nil {
 			return "", err
+		}
+		if r.priority && (algorithm != concurrency || !r.block) {
+			return "", errPriority
 		}
 		if r.block && m.inMulti {
 			r.wait = 0

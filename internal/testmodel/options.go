@@ -20,6 +20,9 @@ var contradictions = [][2]string{
 	{"AS", "PEEK"}, {"AS", "BLOCK"},
 }
 
+// errPriority refuses a priority among callers where nobody waits for a place.
+const errPriority = refusal("ERR PRIORITY: needs BLOCK and a CC limit")
+
 // readOptions reads the words that a command ends with.
 func (r *request) readOptions(name string, words, known []string) error {
 	rest, err := r.leadingOptions(words, known)
@@ -51,6 +54,15 @@ func (r *request) leadingOptions(words, known []string) (rest []string, err erro
 			continue
 		case "ALL":
 			r.whole = true
+			continue
+		case "SPLIT":
+			r.showWarn = true
+			continue
+		case "SPREAD":
+			if err := r.limit.canSpread(); err != nil {
+				return nil, err
+			}
+			r.spread = true
 			continue
 		case "WITH":
 			return nil, r.readFields(words)
@@ -128,6 +140,9 @@ func (r *request) readOption(option, value string) (err error) {
 		}
 	case "FOR":
 		r.length, err = duration(option, value)
+	case "PRIORITY":
+		r.priority = true
+		_, err = between(option, value, 0, 9)
 	default:
 		r.block = option == "BLOCK"
 		r.wait, err = duration(option, value)

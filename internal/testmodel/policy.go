@@ -170,7 +170,7 @@ func (m *Model) check(words []string) (string, error) {
 	call := request{tokens: 1}
 	rest, err := call.readTokens("tokens", words[3:])
 	if err == nil {
-		err = call.readOptions("RL.CHECK", rest, []string{"PEEK", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN", "WITH"})
+		err = call.readOptions("RL.CHECK", rest, []string{"PEEK", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN", "SPLIT", "WITH"})
 	}
 	if err != nil {
 		return "", err
@@ -314,6 +314,9 @@ func specTexts(limits []request) string {
 		}
 		if r.keep != nil {
 			text = append(text, "KEEP", r.keep.String())
+		}
+		if r.spread {
+			text = append(text, "SPREAD")
 		}
 		texts = append(texts, bulk(strings.Join(text, " ")))
 	}

@@ -112,6 +112,7 @@ func (c *Calls) acquire(k *randomKey) []string {
 	}
 	words = append(append(append(words, c.options(f.algorithm)...), randomAnchor(c, f, limit)...), randomHistory(c, f, limit)...)
 	words = append(append(words, randomSegments(c, f, limit)...), randomWarn(c)...)
+	words = append(words, randomSpread(c, k.name, f, slices.Contains(words, "PEEK"))...)
 	if f.algorithm == concurrency || f.algorithm == leakyQueue {
 		return words
 	}
@@ -124,6 +125,9 @@ func (c *Calls) options(algorithm string) (words []string) {
 		words = append(words, "PEEK")
 	}
 	if algorithm == concurrency {
+		if c.chance(6) {
+			words = append(c.block(words), c.priority(2)...)
+		}
 		return words
 	}
 	meters := algorithm == tokenBucket || algorithm == leakyBucket
@@ -228,9 +232,9 @@ func (c *Calls) spoilWord(words []string) []string {
 	case 0:
 		return words[:i]
 	case 1:
-		return append(words, c.pick("PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1", "COST", "KEEP", "WITH", "AS", "FOR", "COSTS", "-"))
+		return append(words, c.pick("PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1", "COST", "KEEP", "WITH", "AS", "FOR", "COSTS", "-", "SPREAD", "PRIORITY", "SPLIT", "ELSE"))
 	case 2:
-		return append(words, c.pick("FORCE", "MAXWAIT", "PEEK", "KEEP", "COST", "WITH", "AS", "FOR"), c.pick("UPTO", "1s", "BLOCK", "PEEK", "10y", "1", "0", "50%"))
+		return append(words, c.pick("FORCE", "MAXWAIT", "PEEK", "KEEP", "COST", "WITH", "AS", "FOR", "PRIORITY"), c.pick("UPTO", "1s", "BLOCK", "PEEK", "10y", "1", "0", "50%"))
 	case 3:
 		if c.keyed(words[1]) {
 			words[1] = strings.Repeat("y", mostKey+1)

@@ -37,6 +37,11 @@ func (c *Calls) blocking() []string {
 	k := c.keys[c.random.IntN(len(c.keys))]
 	if a := k.form.algorithm; c.chance(2) && k.words != nil && (a == tokenBucket || a == leakyBucket || a == leakyQueue) {
 		return slices.Concat([]string{commandOf(a), k.name}, k.words, block)
+	} else if a == concurrency && k.words != nil {
+		call := slices.Concat([]string{commandOf(a), k.name}, k.words, []string{c.holder()})
+		if strings.HasPrefix(c.Model.Do(append(call, "PEEK")...), "*5\r\n:1\r\n") {
+			return slices.Concat(call, block, c.priority(2))
+		}
 	}
 	for range 20 {
 		call, with := slices.Concat([]string{"RL.ALL"}, c.specs(1+c.random.IntN(3), ""), []string{"TOKENS", c.tokens(8)}), []string{}
@@ -45,7 +50,10 @@ func (c *Calls) blocking() []string {
 			call, with = []string{"RL.CHECK", name, id, c.tokens(8)}, c.with(name, id)
 		}
 		reply := c.Model.Do(slices.Concat(call, block, []string{"PEEK"}, with)...)
-		if lines := strings.Split(reply, "\r\n"); len(lines) > 3 && lines[1] != ":0" && lines[3] != ":0" {
+		// A client that waits for a place counts as blocked before its request is decided. So nobody would know when the
+		// time may move, and the request must be granted at once.
+		isForPlace := slices.Contains(call, "CC")
+		if lines := strings.Split(reply, "\r\n"); len(lines) > 3 && lines[1] != ":0" && (lines[3] == ":0") == isForPlace {
 			return slices.Concat(call, block, with)
 		}
 	}
@@ -57,6 +65,9 @@ func (c *Calls) callOptions(keeps bool) (words []string) {
 	if c.chance(8) {
 		words = append(words, "PEEK")
 	}
+	if c.chance(8) {
+		words = append(words, c.pick("SPLIT", "split"))
+	}
 	if keeps && c.chance(3) {
 		words = append(words, "KEEP", c.keep())
 		if !c.chance(10) {
@@ -67,9 +78,20 @@ func (c *Calls) callOptions(keeps bool) (words []string) {
 	case 0, 1:
 		return append(words, "MAXWAIT", c.duration(3))
 	case 2:
-		return c.block(words)
+		words = c.block(words)
+		if !keeps {
+			words = append(words, c.priority(3)...)
+		}
 	}
 	return words
+}
+
+// priority is the priority of a call with BLOCK, once in oneIn times.
+func (c *Calls) priority(oneIn int) []string {
+	if c.chance(oneIn) {
+		return []string{"PRIORITY", c.pick("0", "5", "9", "7", "10")}
+	}
+	return nil
 }
 
 // with gives the fields that a policy asks for, mostly.
@@ -106,7 +128,7 @@ func (c *Calls) specs(n int, prefix string) (words []string) {
 			words = append(words, holder)
 		}
 		words = append(append(append(words, randomAnchor(c, k.form, limit)...), randomHistory(c, k.form, limit)...), randomSegments(c, k.form, limit)...)
-		words = append(words, randomWarn(c)...)
+		words = append(append(words, randomWarn(c)...), randomSpread(c, name, k.form, false)...)
 		words = append(words, c.specOptions(k.form.algorithm)...)
 	}
 	return words

@@ -73,8 +73,10 @@ func (c *Calls) Recover(ask func(command ...string) (string, error)) (unclear []
 	return unclear, nil
 }
 
-// Restarted records that a server was restarted: the counts of its policies' decisions begin at 0.
+// Restarted records that a server was restarted: the counts of its policies' decisions begin at 0, and it has forgotten
+// what denied callers were told.
 func (c *Calls) Restarted() {
+	clear(c.Model.promised)
 	for _, counted := range c.Model.checks {
 		*counted = checks{}
 	}

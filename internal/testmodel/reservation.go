@@ -17,8 +17,8 @@ type reservation struct {
 	total                 int64 // tokens, with all extensions
 }
 
-// booked is one limit of a reservation, its charge, and where that was taken: the start of a window, or the time in
-// a log.
+// booked is one limit of a reservation, its charge, and where that was taken: the start of a window or segment,
+// or the time in a log.
 type booked struct {
 	request
 	charged, at int64
@@ -70,7 +70,7 @@ func (r *request) describe() string {
 	if r.keep != nil {
 		keep = r.keep.String()
 	}
-	return fmt.Sprintf("%q %+v %d %q %t %t %d %t %s %q", r.key, r.limit, r.tokens, r.holder, r.upTo, r.force, r.wait, r.cost, keep, r.fields)
+	return fmt.Sprintf("%q %+v %d %q %t %t %t %d %t %s %q", r.key, r.limit, r.tokens, r.holder, r.upTo, r.force, r.spread, r.wait, r.cost, keep, r.fields)
 }
 
 // reservedAs is the reservation under the id of a call, nil for a new id.
@@ -143,7 +143,7 @@ func (m *Model) remember(call *request, o *outcome, limits []request, next []sta
 	m.keep(*call.id, v)
 }
 
-// markOf is where the last tokens were taken: the start of a window, or the time in a log.
+// markOf is where the last tokens were taken: the start of a window or segment, or the time in a log.
 func markOf(s state) int64 {
 	taken, _ := withoutLoans(s)
 	switch s := taken.(type) {
@@ -152,7 +152,8 @@ func markOf(s state) int64 {
 	case *sliding:
 		return s.start
 	case *segments:
-		return s.grants[len(s.grants)-1].at
+		at := s.grants[len(s.grants)-1].at
+		return at - at%s.limit.segment()
 	case *log:
 		return s.entries[len(s.entries)-1].at
 	}

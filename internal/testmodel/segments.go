@@ -71,7 +71,7 @@ func (s *segments) refund(now, tokens int64) state {
 	return n.withoutEmpty()
 }
 
-// giveBack returns tokens to the segment of a time.
+// giveBack returns tokens to the segment that a time is in.
 func (s *segments) giveBack(now, at, tokens int64) state {
 	n := segmentsUnder(s, s.limit, now)
 	for i, g := range n.grants {

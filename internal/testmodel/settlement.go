@@ -161,7 +161,7 @@ func (m *Model) giveBack(p *booked, at, tokens, reserved int64) {
 		}
 		held = n
 	case *segments:
-		held = s.giveBack(m.Now, p.at, tokens)
+		held = s.giveBack(m.Now, at, tokens)
 	case *log:
 		held = s.giveBack(m.Now, at, tokens)
 	case *leases:

@@ -1,14 +1,22 @@
 package testmodel
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 const mostLimits = 64
 
 const sameKey = refusal("ERR spec: the same key twice; each limit needs a different key")
 
+const errElse = refusal("ERR ELSE: must stand before the last limit, a BAL without COST, and after a TB, CL, LB, FW, SW or SL without COST, and no limit may have SPREAD")
+
 // readSpecs reads limits up to the first word that begins none.
 func readSpecs(words []string) (all []request, rest []string, err error) {
 	for len(words) > 0 {
+		if equalFold(words[0], "ELSE") {
+			return nil, nil, errElse // the model knows no balances
+		}
 		f := specForm(words[0])
 		if f == nil {
 			break
@@ -23,7 +31,7 @@ func readSpecs(words []string) (all []request, rest []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM", "HISTORY", "SEGMENTS", "WARN"}); err != nil {
+		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM", "HISTORY", "SEGMENTS", "WARN", "SPREAD"}); err != nil {
 			return nil, nil, err
 		}
 		all = append(all, r)
@@ -33,7 +41,7 @@ func readSpecs(words []string) (all []request, rest []string, err error) {
 		if len(words) > 0 {
 			got = words[0][:min(64, len(words[0]))]
 		}
-		return nil, nil, refuse("ERR spec: must begin with one of CL TB LB LQ FW SW SL CC FS AD HT UNDER, got '%s'", got)
+		return nil, nil, refuse("ERR spec: must begin with one of CL TB LB LQ FW SW SL CC FS AD HT BAL UNDER, got '%s'", got)
 	}
 	return all, words, nil
 }
@@ -53,8 +61,11 @@ func (m *Model) all(words []string) (string, error) {
 		return "", err
 	}
 	call := request{tokens: 1}
-	if err := call.readOptions("RL.ALL", rest, []string{"TOKENS", "PEEK", "MAXWAIT", "BLOCK", "AS", "FOR"}); err != nil {
+	if err := call.readOptions("RL.ALL", rest, []string{"TOKENS", "PEEK", "MAXWAIT", "BLOCK", "PRIORITY", "AS", "FOR", "SPLIT"}); err != nil {
 		return "", err
+	}
+	if call.priority && (!call.block || !slices.ContainsFunc(limits, func(r request) bool { return r.limit.algorithm == concurrency })) {
+		return "", errPriority
 	}
 	if err := call.checkReserve(); err != nil {
 		return "", err
@@ -105,6 +116,7 @@ func (r *request) join(call *request, inMulti bool) {
 	if a := r.limit.algorithm; r.keep == nil && a != concurrency && a != leakyQueue {
 		r.keep = call.keep
 	}
+	r.peek = r.peek || call.peek
 	r.block = call.wait > 0 // a place in a queue must be due by then
 	if r.wait = call.wait; call.block && inMulti || r.open() < r.limit.most {
 		r.wait = 0
@@ -147,6 +159,7 @@ func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
 		if err != nil {
 			return nil, err
 		}
+		m.spread(&limits[i], &a, nil)
 		o.parts, next[i] = append(o.parts, a), after
 		if !a.granted && (o.binding < 0 || o.wait != never && (a.wait == never || a.wait > o.wait)) {
 			o.binding, o.wait = i, a.wait
