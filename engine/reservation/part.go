@@ -72,8 +72,13 @@ func (p *Part) marksAreValid() bool {
 }
 
 // AddMark adds a grant under a limit to the marks, which begin with the oldest. Tokens of windows that are over when
-// the grant is made can go back nowhere: they are one entry, with the mark 0.
+// the grant is made can go back nowhere: they are one entry, with the mark 0. All credits of a balance are one entry,
+// because they go back in the order of the grants' expiries, whenever they were taken.
 func AddMark(marks []Mark, l *limits.Limit, added Mark) []Mark {
+	if l.Algorithm == limits.Balance {
+		marks[0] = Mark{At: max(marks[0].At, added.At), Tokens: marks[0].Tokens + added.Tokens}
+		return marks
+	}
 	for i := range marks {
 		if marks[i].At == added.At {
 			marks[i].Tokens += added.Tokens

@@ -76,7 +76,7 @@ func TestMarksAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// Equal marks become one, and so do the marks of windows that are over.
+// Equal marks become one, and so do the marks of windows that are over, and all marks of a balance.
 func TestMarksAreFew(t *testing.T) {
 	const s = int64(1e9)
 	for name, c := range map[string]struct {
@@ -85,6 +85,7 @@ func TestMarksAreFew(t *testing.T) {
 	}{
 		"fixed":   {limits.Limit{Algorithm: limits.FixedWindow}, []Mark{{0, 5}, {4 * s, 1}}},
 		"history": {limits.Limit{Algorithm: limits.FixedWindow, History: 3}, []Mark{{s, 2}, {2 * s, 1}, {3 * s, 2}, {4 * s, 1}}},
+		"balance": {limits.Limit{Algorithm: limits.Balance}, []Mark{{4 * s, 6}}},
 		"sliding": {limits.Limit{Algorithm: limits.SlidingWindow, Rate: limits.Rate{Period: s}}, []Mark{{0, 3}, {3 * s, 2}, {4 * s, 1}}},
 		"log":     {limits.Limit{Algorithm: limits.SlidingLog, Rate: limits.Rate{Period: 3 * s}}, []Mark{{0, 2}, {2 * s, 1}, {3 * s, 2}, {4 * s, 1}}},
 	} {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -34,6 +35,17 @@ func (p purseOfCoins) left() (n int64) {
 		}
 	}
 	return n
+}
+
+// unspent is the number of coins that are left, by the time at which they expire.
+func (p purseOfCoins) unspent() map[int64]int64 {
+	by := map[int64]int64{}
+	for _, c := range p {
+		if !c.spent {
+			by[c.expires]++
+		}
+	}
+	return by
 }
 
 // next is the coin that is spent next, -1 if there is none.
@@ -114,17 +126,28 @@ type naiveCredits struct {
 	coins    purseOfCoins
 	payments map[string]engine.Op
 	charges  map[string]*naiveCharge
+	ids      []string // of charges, the newest last
 }
 
 // naiveCharge is a reservation.
 type naiveCharge struct {
 	request  engine.Op
-	starts   [3]int64
-	included int64 // tokens of each included window
+	slices   []naiveSlice // of each included window, the newest last
+	start    int64        // of the window of the limit with a cost of its own
+	included int64        // tokens of each included window
 	credits  int64
 	fixed    int64 // of the limit with a cost of its own
 	last     int64 // when the last credit would have expired
 	settled  bool
+
+	count       uint32 // of its extensions
+	latest, all int64  // tokens granted by the last of them, and in all
+}
+
+// naiveSlice is what a request or one of its extensions took from each included window.
+type naiveSlice struct {
+	starts [2]int64
+	tokens int64
 }
 
 func (n *naiveCredits) window(i int, now int64) (start, free, end int64) {
@@ -133,19 +156,19 @@ func (n *naiveCredits) window(i int, now int64) (start, free, end int64) {
 	return start, l.Capacity - n.used[i][start], start + l.Rate.Period
 }
 
-// ask returns what a request takes, or how long it has to wait.
-func (n *naiveCredits) ask(now, cost int64) (included, credits, wait int64, ok bool) {
+// ask returns what a request takes, or how long it has to wait. Of the limit with a cost of its own it takes fixed.
+func (n *naiveCredits) ask(now, cost, fixed int64) (included, credits, wait int64, ok bool) {
 	_, five, fiveEnd := n.window(0, now)
 	_, seven, sevenEnd := n.window(1, now)
 	_, requests, requestsEnd := n.window(2, now)
 	included = max(0, min(cost, five, seven))
 	credits = cost - included
-	if requests < 1 {
+	if requests < fixed {
 		wait = requestsEnd - now
 	}
 	left := max(0, n.coins.left())
 	if credits <= left {
-		return included, credits, wait, requests > 0
+		return included, credits, wait, requests >= fixed
 	}
 	lacks := cost - left
 	if lacks > creditLimits[0].Capacity || lacks > creditLimits[1].Capacity {
@@ -161,13 +184,51 @@ func (n *naiveCredits) ask(now, cost int64) (included, credits, wait int64, ok b
 }
 
 func (n *naiveCredits) take(now, included, credits int64) *naiveCharge {
-	c := &naiveCharge{included: included, credits: credits, fixed: 1}
-	for i, amount := range []int64{included, included, 1} {
-		c.starts[i], _, _ = n.window(i, now)
-		n.used[i][c.starts[i]] += amount
-	}
-	c.last = n.coins.spend(credits)
+	c := &naiveCharge{fixed: 1}
+	c.start, _, _ = n.window(2, now)
+	n.used[2][c.start]++
+	n.takeMore(now, included, credits, c)
+	c.count, c.latest = 0, 0
 	return c
+}
+
+// takeMore takes a slice. Its credits go back as if they had been spent together with the credits of all other slices.
+func (n *naiveCredits) takeMore(now, included, credits int64, c *naiveCharge) {
+	slice := naiveSlice{tokens: included}
+	for i := range slice.starts {
+		slice.starts[i], _, _ = n.window(i, now)
+		n.used[i][slice.starts[i]] += included
+	}
+	c.slices = append(c.slices, slice)
+	c.included, c.credits, c.last = c.included+included, c.credits+credits, max(c.last, n.coins.spend(credits))
+	c.count, c.latest, c.all = c.count+1, included+credits, c.all+included+credits
+}
+
+// extend takes more for a reservation, or less if it may.
+func (n *naiveCredits) extend(now int64, op engine.Op) (status engine.Status, granted bool, amounts []int64, wait int64) {
+	c := n.charges[string(op.Key)]
+	switch {
+	case c == nil:
+		return engine.NotFound, false, nil, 0
+	case c.settled:
+		return engine.AlreadySettled, false, nil, 0
+	case c.count > 0 && op.Nth == c.count:
+		return engine.OK, true, c.amounts(), 0
+	case op.Nth != c.count+1:
+		return engine.NotNext, false, nil, 0
+	}
+	least := op.Tokens
+	if op.Options&engine.UpTo != 0 {
+		least = 1
+	}
+	for cost := op.Tokens; cost >= least; cost-- {
+		if included, credits, _, ok := n.ask(now, cost, 0); ok {
+			n.takeMore(now, included, credits, c)
+			return engine.OK, true, []int64{included, included, 0, credits}, 0
+		}
+	}
+	_, _, wait, _ = n.ask(now, op.Tokens, 0)
+	return engine.OK, false, nil, wait
 }
 
 // settle charges what was used, and returns the amounts of each part.
@@ -180,17 +241,18 @@ func (n *naiveCredits) settle(now, used int64, cancels bool, c *naiveCharge) {
 	}
 	credits := used - included
 	if start, _, _ := n.window(2, now); cancels {
-		if c.fixed = 0; start == c.starts[2] {
+		if c.fixed = 0; start == c.start {
 			n.used[2][start]--
 		}
 	}
 	for i := range 2 {
 		start, _, _ := n.window(i, now)
-		switch more := included - c.included; {
-		case more > 0:
-			n.used[i][start] += more
-		case start == c.starts[i]:
-			n.used[i][start] += more
+		n.used[i][start] += max(0, included-c.included)
+		less := max(0, c.included-included)
+		for _, slice := range slices.Backward(c.slices) {
+			back := min(less, slice.tokens)
+			n.used[i][slice.starts[i]] -= back
+			less -= back
 		}
 	}
 	if credits > c.credits {
@@ -206,10 +268,16 @@ func (c *naiveCharge) amounts() []int64 { return []int64{c.included, c.included,
 // creditStep is a random operation on the policy's limits.
 func (n *naiveCredits) creditStep(r *rand.Rand, now int64) engine.Op {
 	id := fmt.Appendf(nil, "call:%d", r.IntN(400))
+	if len(n.ids) > 0 && r.IntN(2) > 0 {
+		id = []byte(n.ids[max(0, len(n.ids)-1-r.IntN(6))])
+	}
+	if r.IntN(3) == 0 {
+		return n.extension(r, id)
+	}
 	switch r.IntN(12) {
 	case 0, 1:
 		id := fmt.Appendf(nil, "payment:%d", r.IntN(120))
-		op := engine.Op{Verb: engine.AddCredits, Key: []byte("bal:ann"), Limit: limits.Limit{Algorithm: limits.Balance}, Tokens: 1 + r.Int64N(30)}
+		op := engine.Op{Verb: engine.AddCredits, Key: []byte("bal:ann"), Limit: limits.Limit{Algorithm: limits.Balance}, Tokens: 1 + r.Int64N(18)}
 		if r.IntN(3) > 0 {
 			op.PriorAt = now + (r.Int64N(40)-4)*sec
 		}
@@ -218,7 +286,7 @@ func (n *naiveCredits) creditStep(r *rand.Rand, now int64) engine.Op {
 		}
 		return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: limits.MaxDuration, Parts: []engine.Op{op}}
 	case 2, 3, 4:
-		return engine.Op{Verb: engine.Settle, Key: id, Tokens: r.Int64N(25)}
+		return engine.Op{Verb: engine.Settle, Key: id, Tokens: r.Int64N(40)}
 	case 5:
 		return engine.Op{Verb: engine.Settle, Key: id, Options: engine.Cancel, Tokens: 1}
 	case 6:
@@ -231,6 +299,17 @@ func (n *naiveCredits) creditStep(r *rand.Rand, now int64) engine.Op {
 		check = c.request
 	}
 	return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: limits.MaxDuration, Parts: []engine.Op{check}}
+}
+
+func (n *naiveCredits) extension(r *rand.Rand, id []byte) engine.Op {
+	op := engine.Op{Verb: engine.Extend, Key: id, Nth: 1, Tokens: 1 + r.Int64N(30), Options: []engine.Option{0, engine.UpTo}[r.IntN(2)]}
+	if c := n.charges[string(id)]; c != nil {
+		op.Nth = c.count + 1
+	}
+	if r.IntN(6) == 0 {
+		op.Nth = max(1, op.Nth-1+2*r.Uint32N(2))
+	}
+	return op
 }
 
 // carryOut does the operation to the model, and returns the status and the amounts that are expected; a wait if it is
@@ -264,6 +343,8 @@ func (n *naiveCredits) carryOut(now int64, op engine.Op) (status engine.Status, 
 		}
 		n.coins.giveBack(request.Tokens, math.MaxInt64)
 		return engine.OK, false, nil, 0
+	case engine.Extend:
+		return n.extend(now, op)
 	case engine.Settle:
 		c := n.charges[id]
 		used, cancels := op.Tokens, op.Options&engine.Cancel != 0
@@ -284,18 +365,18 @@ func (n *naiveCredits) carryOut(now int64, op engine.Op) (status engine.Status, 
 	if c := n.charges[id]; c != nil {
 		return engine.OK, true, c.amounts(), 0
 	}
-	included, credits, wait, ok := n.ask(now, op.Request().Tokens)
+	included, credits, wait, ok := n.ask(now, op.Request().Tokens, 1)
 	if !ok {
 		return engine.OK, false, nil, wait
 	}
 	c := n.take(now, included, credits)
 	c.request = *op.Request()
-	n.charges[id] = c
+	n.charges[id], n.ids = c, append(n.ids, id)
 	return engine.OK, true, c.amounts(), 0
 }
 
 // Random payments, some of them again, requests through a policy whose cost two windows and a balance divide,
-// settlements, refunds and expiries leave each limit and the balance as the model says, and equally on two replicas.
+// extensions, settlements, refunds and expiries leave each limit and the balance as the model says, and equally on two replicas.
 func TestCreditsEqualNaiveModel(t *testing.T) {
 	window := func(key string, i int) engine.Op { return engine.Op{Key: []byte(key), Limit: creditLimits[i]} }
 	requests := window("requests:{}", 2)
@@ -346,13 +427,16 @@ func TestCreditsEqualNaiveModel(t *testing.T) {
 			if look.Remaining != n.coins.left() || (look.Status == engine.OK) != (len(n.coins) > 0) {
 				fail("the balance is %+v, but %d are left of %d", look, n.coins.left(), len(n.coins))
 			}
-			listed := int64(0)
 			list := ask(s, now, engine.Op{Verb: engine.ListCredits, Key: []byte("bal:ann")})
+			listed := map[int64]int64{}
 			for _, g := range list.Credits() {
-				listed += g.Added - g.Spent
+				listed[g.Expires] = g.Added - g.Spent
 			}
-			if listed != max(0, n.coins.left()) {
-				fail("%d are listed, but %d are left", listed, n.coins.left())
+			if unspent := n.coins.unspent(); !maps.Equal(listed, unspent) {
+				fail("%v are listed by expiry, but %v are left", listed, unspent)
+			}
+			if c := n.charges[string(op.Key)]; op.Verb == engine.Extend && granted && (res.Number != uint64(c.all) || res.Granted != c.latest) {
+				fail("%+v\nbut granted are %d, in all %d", res, c.latest, c.all)
 			}
 			seen[fmt.Sprint(op.Request().Verb, status, granted, min(wait, 1), len(amounts) > 0 && amounts[0] > 0, len(amounts) > 0 && amounts[3] > 0)]++
 			if n.coins.left() < 0 {
@@ -373,6 +457,9 @@ func TestCreditsEqualNaiveModel(t *testing.T) {
 		fmt.Sprint(engine.Check, engine.OK, true, 0, true, true), fmt.Sprint(engine.Check, engine.OK, true, 0, true, false), fmt.Sprint(engine.Check, engine.OK, true, 0, false, true),
 		fmt.Sprint(engine.Check, engine.OK, false, -1, false, false), fmt.Sprint(engine.Check, engine.OK, false, 1, false, false), fmt.Sprint(engine.Settle, engine.OK, true, 0, true, true),
 		fmt.Sprint(engine.AddCredits, engine.ReservationDiffers, false, 0, false, false), "debt",
+		fmt.Sprint(engine.Extend, engine.OK, true, 0, true, true), fmt.Sprint(engine.Extend, engine.OK, true, 0, true, false), fmt.Sprint(engine.Extend, engine.OK, true, 0, false, true),
+		fmt.Sprint(engine.Extend, engine.OK, false, -1, false, false), fmt.Sprint(engine.Extend, engine.OK, false, 1, false, false),
+		fmt.Sprint(engine.Extend, engine.NotNext, false, 0, false, false), fmt.Sprint(engine.Extend, engine.AlreadySettled, false, 0, false, false),
 	} {
 		if seen[what] < 10 {
 			t.Errorf("%s: seen %d times", what, seen[what])
