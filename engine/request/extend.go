@@ -3,6 +3,7 @@ package request
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/engine/reservation"
 )
 
@@ -27,6 +28,7 @@ func (r *Runner) extend(g *group, now int64, op *engine.Op, res *engine.Result, 
 		res.Grow(len(parts))
 		res.Allowed, res.Binding, res.Granted, res.Wait, res.Number = true, -1, last.Granted, last.Wait, uint64(last.Total)
 		g.reportReserved(now, res)
+		showExtended(g, res, false)
 		return true
 	case op.Nth != last.Count+1:
 		res.Status, res.Limit = engine.NotNext, int64(last.Count)+1
@@ -41,8 +43,22 @@ func (r *Runner) extend(g *group, now int64, op *engine.Op, res *engine.Result, 
 	}
 	if res.Status == engine.OK {
 		res.Number = uint64(last.Total + res.Granted)
+		showExtended(g, res, res.Allowed)
 	}
 	return done
+}
+
+// showExtended answers with what the request and all its extensions took from each limit, and with the thresholds of
+// the limits. With isNew, what the last extension took is still to be added.
+func showExtended(g *group, res *engine.Result, isNew bool) {
+	for i := range res.Parts {
+		p, all := &g.settlements[i], g.settlements[i].Charged()
+		if isNew && p.Limit.Algorithm != limits.Concurrency {
+			all += res.Parts[i].Granted
+		}
+		res.Parts[i].Granted = all
+	}
+	policy.ShowThresholds(g.parts, res)
 }
 
 // askForMore asks the limits of the reservation for tokens, and keeps the extension if none denies. A lease begins

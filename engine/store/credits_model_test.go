@@ -224,11 +224,11 @@ func (n *naiveCredits) extend(now int64, op engine.Op) (status engine.Status, gr
 	for cost := op.Tokens; cost >= least; cost-- {
 		if included, credits, _, ok := n.ask(now, cost, 0); ok {
 			n.takeMore(now, included, credits, c)
-			return engine.OK, true, []int64{included, included, 0, credits}, 0
+			return engine.OK, true, c.amounts(), 0
 		}
 	}
 	_, _, wait, _ = n.ask(now, op.Tokens, 0)
-	return engine.OK, false, nil, wait
+	return engine.OK, false, c.amounts(), wait
 }
 
 // settle charges what was used, and returns the amounts of each part.
@@ -458,7 +458,7 @@ func TestCreditsEqualNaiveModel(t *testing.T) {
 		fmt.Sprint(engine.Check, engine.OK, false, -1, false, false), fmt.Sprint(engine.Check, engine.OK, false, 1, false, false), fmt.Sprint(engine.Settle, engine.OK, true, 0, true, true),
 		fmt.Sprint(engine.AddCredits, engine.ReservationDiffers, false, 0, false, false), "debt",
 		fmt.Sprint(engine.Extend, engine.OK, true, 0, true, true), fmt.Sprint(engine.Extend, engine.OK, true, 0, true, false), fmt.Sprint(engine.Extend, engine.OK, true, 0, false, true),
-		fmt.Sprint(engine.Extend, engine.OK, false, -1, false, false), fmt.Sprint(engine.Extend, engine.OK, false, 1, false, false),
+		fmt.Sprint(engine.Extend, engine.OK, false, -1, true, true), fmt.Sprint(engine.Extend, engine.OK, false, 1, true, true),
 		fmt.Sprint(engine.Extend, engine.NotNext, false, 0, false, false), fmt.Sprint(engine.Extend, engine.AlreadySettled, false, 0, false, false),
 	} {
 		if seen[what] < 10 {

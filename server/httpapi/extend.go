@@ -29,6 +29,7 @@ func (s *Service) extend(r *request) {
 	words := command.NewWords("RL.EXTEND", f.text("id"))
 	words.Number("n", f.text("n"))
 	words.Number("tokens", f.text("tokens"))
+	words.Option("SPLIT")
 	if f.truth("up_to") {
 		words.Option("UPTO")
 	}
@@ -46,7 +47,8 @@ func (s *Service) extend(r *request) {
 			sendJSON(&r.w, http.StatusOK, typeJSON, e)
 			return
 		}
-		sendJSON(&r.w, http.StatusTooManyRequests, typeProblem, refusedExtension{e.denied(""), e.Total})
+		body := e.denied("")
+		sendJSON(&r.w, body.Status, typeProblem, refusedExtension{body, e.Total})
 	}
 }
 

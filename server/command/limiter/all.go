@@ -53,11 +53,16 @@ func replyAll(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	}
 	w.Array(4)
 	w.Ints(res.Granted, int64(res.Binding), command.Millis(res.Wait))
+	writeLimits(w, &ops[0], res)
+}
+
+// writeLimits writes the state of each limit of a request.
+func writeLimits(w *resp.Writer, op *engine.Op, res *engine.Result) {
 	w.Array(len(res.Parts))
-	splits := w.Shape == resp.Split && endsWithBalance(&ops[0], res)
+	splits := w.Shape == resp.Split && endsWithBalance(op, res)
 	for i := range res.Parts {
 		p := &res.Parts[i]
-		percent := percentOf(&ops[0], res, i, w.Shape)
+		percent := percentOf(op, res, i, w.Shape)
 		if splits {
 			warns := int64(-1)
 			if percent > 0 {

@@ -8,9 +8,9 @@ import (
 )
 
 var reservationRows = []command.Row{{
-	Name: "rl.extend", Syntax: "key n tokens [UPTO] [FOR duration]", Group: "limiter",
+	Name: "rl.extend", Syntax: "key n tokens [UPTO] [FOR duration] [SPLIT]", Group: "limiter",
 	Summary: "Take more tokens for a request that goes on, all or nothing. The key is the id that the request was granted AS. n counts the extensions of a request: 1, 2, 3 and so on. Each limit without a COST is asked for tokens; leases begin anew, and limits with a COST take nothing more. The last extension that was granted can be repeated: it takes nothing, and returns what it granted. With UPTO, it grants as many tokens as all limits have, if that is at least one. With FOR, the request is remembered for at least this duration from now on.",
-	Returns: "as [`RL.ALL`](#rlall), without warn, and then the tokens granted to the request and all its extensions; null if the id is unknown or forgotten.", Example: "call:1 1 2 UPTO",
+	Returns: "as [`RL.ALL`](#rlall), with warn only if SPLIT is given, and then the tokens granted to the request and all its extensions; null if the id is unknown or forgotten. What SPLIT shows as granted counts all extensions, too.", Example: "call:1 1 2 UPTO",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast | command.Decides, Keys: command.ChangedKey, Parse: parseExtend, Reply: replyExtend,
 }, {
 	Name: "rl.settle", Syntax: "key [tokens] [COSTS amount ...]", Group: "limiter",
@@ -78,12 +78,12 @@ func parseExtend(r *command.Request) error {
 	}
 	r.Ops = append(r.Ops, engine.Op{Verb: engine.Extend, Key: words[1], Nth: uint32(nth), Tokens: tokens})
 	op := &r.Ops[len(r.Ops)-1]
-	err = r.Options(op, words[4:], []command.Option{optUpTo, optFor})
+	err = r.Options(op, words[4:], []command.Option{optUpTo, optFor, optSplit})
 	op.MaxWait = r.Remember
 	return err
 }
 
-func replyExtend(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+func replyExtend(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	res := &results[0]
 	if res.Status == engine.NotFound {
 		w.Null()
@@ -94,11 +94,7 @@ func replyExtend(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	}
 	w.Array(5)
 	w.Ints(res.Granted, int64(res.Binding), command.Millis(res.Wait))
-	w.Array(len(res.Parts))
-	for i := range res.Parts {
-		p := &res.Parts[i]
-		w.Integers(p.Limit, p.Remaining, command.Millis(p.Reset))
-	}
+	writeLimits(w, &ops[0], res)
 	w.Ints(int64(res.Number))
 }
 
