@@ -23,7 +23,7 @@ func (m *Model) extend(words []string) (string, error) {
 		return "", err
 	}
 	call := request{tokens: tokens}
-	if err := call.readOptions("RL.EXTEND", words[4:], []string{"UPTO", "FOR"}); err != nil {
+	if err := call.readOptions("RL.EXTEND", words[4:], []string{"UPTO", "FOR", "SPLIT"}); err != nil {
 		return "", err
 	}
 	s := m.held(id)

@@ -232,7 +232,11 @@ func (c *Calls) spoilWord(words []string) []string {
 	case 0:
 		return words[:i]
 	case 1:
-		return append(words, c.pick("PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1", "COST", "KEEP", "WITH", "AS", "FOR", "COSTS", "-", "SPREAD", "PRIORITY", "SPLIT", "ELSE"))
+		word := c.pick("PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1", "COST", "KEEP", "WITH", "AS", "FOR", "COSTS", "-", "SPREAD", "PRIORITY", "SPLIT", "ELSE")
+		if word == "SPLIT" && strings.EqualFold(words[0], "RL.EXTEND") {
+			word = "COST" // the model does not show what each limit gave to all extensions
+		}
+		return append(words, word)
 	case 2:
 		return append(words, c.pick("FORCE", "MAXWAIT", "PEEK", "KEEP", "COST", "WITH", "AS", "FOR", "PRIORITY"), c.pick("UPTO", "1s", "BLOCK", "PEEK", "10y", "1", "0", "50%"))
 	case 3:
