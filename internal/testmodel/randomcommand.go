@@ -232,9 +232,10 @@ func (c *Calls) spoilWord(words []string) []string {
 	case 0:
 		return words[:i]
 	case 1:
-		word := c.pick("PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1", "COST", "KEEP", "WITH", "AS", "FOR", "COSTS", "-", "SPREAD", "PRIORITY", "SPLIT", "ELSE")
-		if word == "SPLIT" && strings.EqualFold(words[0], "RL.EXTEND") {
-			word = "COST" // the model does not show what each limit gave to all extensions
+		others := []string{"PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1", "COST", "KEEP", "WITH", "AS", "FOR", "COSTS", "-", "SPREAD", "PRIORITY", "SPLIT", "ELSE"}
+		word := c.pick(others...)
+		for word == "SPLIT" && strings.EqualFold(words[0], "RL.EXTEND") { // the model does not show what each limit gave to all extensions
+			word = c.pick(others...)
 		}
 		return append(words, word)
 	case 2:
