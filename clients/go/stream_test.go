@@ -142,12 +142,7 @@ func (b *budget) count(name string) (count int) {
 // deliver adds chunks until one is refused, and closes the stream.
 func deliver(t *testing.T, s *stint.Stream, chunk int64, chunks int, usage int64) (delivered int64, err error) {
 	t.Helper()
-	for range chunks {
-		if err = s.Add(chunk); err != nil {
-			break
-		}
-		delivered += chunk
-	}
+	delivered, err = addChunks(s, chunk, chunks)
 	if usage >= 0 {
 		if err := s.Settle(usage); err != nil {
 			t.Error(err)
@@ -260,6 +255,17 @@ func TestStreamEndsWithContext(t *testing.T) {
 	}
 }
 
+// addChunks adds chunks of some tokens until one no longer fits.
+func addChunks(s *stint.Stream, chunk int64, chunks int) (delivered int64, err error) {
+	for range chunks {
+		if err = s.Add(chunk); err != nil {
+			break
+		}
+		delivered += chunk
+	}
+	return delivered, err
+}
+
 // TestStreamWithoutServer: when the server goes, what is reserved lasts, and then the fallback decides.
 func TestStreamWithoutServer(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -277,13 +283,7 @@ func TestStreamWithoutServer(t *testing.T) {
 			b.mu.Lock()
 			b.gone = true
 			b.mu.Unlock()
-			delivered := int64(0)
-			for range 100 {
-				if err = s.Add(10); err != nil {
-					break
-				}
-				delivered += 10
-			}
+			delivered, err := addChunks(s, 10, 100)
 			var spent *stint.BudgetSpentError
 			if delivered != c.delivered || errors.As(err, &spent) != (delivered < 1000) || err != nil && !errors.Is(err, stint.ErrUnavailable) {
 				t.Errorf("%d delivered, %v", delivered, err)
@@ -314,13 +314,7 @@ func TestStreamOfTheFallback(t *testing.T) {
 			b.mu.Lock()
 			b.gone = false
 			b.mu.Unlock()
-			delivered := int64(0)
-			for range 100 {
-				if err = s.Add(10); err != nil {
-					break
-				}
-				delivered += 10
-			}
+			delivered, err := addChunks(s, 10, 100)
 			var spent *stint.BudgetSpentError
 			if delivered != c.delivered || errors.As(err, &spent) != (delivered < 1000) || b.count("RL.EXTEND") != 0 {
 				t.Errorf("%d delivered, %v; sent %q", delivered, err, b.sent)

@@ -86,7 +86,7 @@ func (c *Calls) callOptions(keeps bool) (words []string) {
 	return words
 }
 
-// priority is the priority of a call with BLOCK, once in oneIn times.
+// priority returns the option PRIORITY for one in oneIn calls with BLOCK, and nothing for the others.
 func (c *Calls) priority(oneIn int) []string {
 	if c.chance(oneIn) {
 		return []string{"PRIORITY", c.pick("0", "5", "9", "7", "10")}

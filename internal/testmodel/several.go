@@ -123,6 +123,27 @@ func (r *request) join(call *request, inMulti bool) {
 	}
 }
 
+// askAll has each limit decide on its state, and finds the one that binds.
+func (m *Model) askAll(o *outcome, limits []request, call *request, held, next []state) error {
+	for i := range limits {
+		limits[i].join(call, m.inMulti)
+		if limits[i].tokens == 0 {
+			o.parts = append(o.parts, untouched(held[i], &limits[i], m.Now))
+			continue
+		}
+		a, after, err := decide(held[i], &limits[i], m.Now)
+		if err != nil {
+			return err
+		}
+		m.spread(&limits[i], &a, nil)
+		o.parts, next[i] = append(o.parts, a), after
+		if !a.granted && (o.binding < 0 || o.wait != never && (a.wait == never || a.wait > o.wait)) {
+			o.binding, o.wait = i, a.wait
+		}
+	}
+	return nil
+}
+
 // decideAll takes tokens from every limit or from none.
 func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
 	o := &outcome{tokens: call.tokens, binding: -1}
@@ -149,21 +170,8 @@ func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
 			return nil, err
 		}
 	}
-	for i := range limits {
-		limits[i].join(call, m.inMulti)
-		if limits[i].tokens == 0 {
-			o.parts = append(o.parts, untouched(held[i], &limits[i], m.Now))
-			continue
-		}
-		a, after, err := decide(held[i], &limits[i], m.Now)
-		if err != nil {
-			return nil, err
-		}
-		m.spread(&limits[i], &a, nil)
-		o.parts, next[i] = append(o.parts, a), after
-		if !a.granted && (o.binding < 0 || o.wait != never && (a.wait == never || a.wait > o.wait)) {
-			o.binding, o.wait = i, a.wait
-		}
+	if err := m.askAll(o, limits, call, held, next); err != nil {
+		return nil, err
 	}
 	if o.binding >= 0 {
 		o.tokens = 0
