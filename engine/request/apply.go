@@ -2,8 +2,8 @@ package request
 
 import "github.com/stintdb/stint/engine"
 
-// Apply carries out an AcquireAll, Check, Reserve, Extend or Settle. With locked, the caller holds the locks of all shards that
-// it touches. With readOnly it changes nothing, and returns false if it would have.
+// Apply carries out an AcquireAll, Check, Reserve, Extend or Settle. With locked, the caller holds the locks of all shards
+// that it touches. With readOnly it changes nothing, and returns false if it would have.
 func (r *Runner) Apply(now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
 	g := groups.Get().(*group)
 	defer groups.Put(g)

@@ -375,8 +375,9 @@ func (n *naiveCredits) carryOut(now int64, op engine.Op) (status engine.Status, 
 	return engine.OK, true, c.amounts(), 0
 }
 
-// Random payments, some of them again, requests through a policy whose cost two windows and a balance divide,
-// extensions, settlements, refunds and expiries leave each limit and the balance as the model says, and equally on two replicas.
+// A policy divides its cost between two windows and a balance. After each of many random payments (some are repeated),
+// requests, extensions, settlements, refunds and expiries, the limits and the balance are as the model says, on two
+// replicas alike.
 func TestCreditsEqualNaiveModel(t *testing.T) {
 	window := func(key string, i int) engine.Op { return engine.Op{Key: []byte(key), Limit: creditLimits[i]} }
 	requests := window("requests:{}", 2)

@@ -254,8 +254,9 @@ func (r *Request) KeepArgs(args [][]byte) [][]byte {
 	return r.args[at:len(r.args):len(r.args)]
 }
 
-// Wait says what a command waits for. If its reply is null, it waits until one of its keys gets a value; with Place, if
-// its reply is a denial, until there is a place among the leases of its first concurrency limit.
+// Wait says what a command waits for. Without Place, a command whose reply is null waits until one of its keys gets a
+// value. With Place, a command that was denied waits until there is a place among the leases of its first concurrency
+// limit.
 type Wait struct {
 	From    int         // the argument that is the first key
 	Keys    int         // the number of keys

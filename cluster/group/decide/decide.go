@@ -409,7 +409,7 @@ func (r *request) spend(op *engine.Op, res *engine.Result) outcome {
 	switch {
 	case done || held && r.denies(op, res):
 		return answered
-	case op.Options&engine.Spread != 0: // the leader knows whom it has denied
+	case op.IsSpread(): // the leader knows whom it has denied
 		return passed
 	case held:
 		return waits
@@ -421,7 +421,7 @@ func (r *request) spend(op *engine.Op, res *engine.Result) outcome {
 // only keys that are held, or were a moment ago, are denied from it, and only while the follower hears from the leader.
 func (r *request) denies(op *engine.Op, res *engine.Result) bool {
 	switch {
-	case r.Machine.Loading.Load(), op.Options&(engine.Peek|engine.Spread) != 0:
+	case r.Machine.Loading.Load(), op.Options&engine.Peek != 0, op.IsSpread():
 		return false
 	case r.lease != nil && !r.hasLease, r.lease == nil && !r.HearsLeader():
 		return false

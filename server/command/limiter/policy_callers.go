@@ -25,7 +25,7 @@ var policyCallersRow = command.Row{
 	Name: "callers", Syntax: "name cursor [COUNT count]", Group: "limiter",
 	Summary: "Show how much all callers have used of the limits of a policy, step by step as with SCAN: begin with the cursor 0, and go on with the cursor of each reply until it is 0. A step looks at COUNT keys (default 1000). " +
 		"Only the keys of the policy's own limits that exist are listed. With groups, these are the keys of the groups of which the node has a replica.",
-	Returns: "an array of the next cursor and an array of maps: id, the caller's id, null if the key does not contain it; with, an array of the names and values of fields; key; and the fields of [`RL.USAGE`](#rlusage) without history.",
+	Returns: "an array of the next cursor and an array of maps. Each map has id (the caller's id, null if the key does not contain it), with (an array of the names and values of fields), key, and the fields of [`RL.USAGE`](#rlusage) without history.",
 	Example: "private 0",
 	Cost:    command.KeyStep, Flags: command.ReadOnly | command.NotInMulti, Run: runPolicyCallers,
 }

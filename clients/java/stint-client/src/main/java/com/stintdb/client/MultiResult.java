@@ -26,8 +26,8 @@ public record MultiResult(
     }
 
     /**
-     * The result of the reply of RL.EXTEND, whose fifth part is the sum of all grants; null if there is no such
-     * request.
+     * Reads the reply of RL.EXTEND, whose fifth element is the number of tokens granted to the request and all its
+     * extensions. Returns null if the server does not know the request.
      */
     static @Nullable MultiResult ofExtension(@Nullable Object reply) {
         return reply == null ? null : of(reply, 5);
