@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -133,9 +134,39 @@ func (s *Allowance) Decide(t *Term, now int64, op *engine.Op, res *engine.Result
 }
 
 // Has reports whether tokens of a key are taken here.
-func (s *Allowance) Has(now int64, key []byte) bool {
-	_, found := s.taken.Taken(now, key)
-	return found
+func (s *Allowance) Has(now int64, key []byte) bool { return !s.taken.IsNew(now, key) }
+
+// Hides reports whether the log's state does not know of tokens that were taken of a key of an operation: here, or, if
+// the operation would count them in the log, perhaps by an earlier leader. It is asked before the log's state is read: what
+// is handed over meanwhile is found there. The keys that a script does not declare are not known.
+func (s *Allowance) Hides(t *Term, now int64, op *engine.Op) (hides bool) {
+	counts := false
+	switch op.Request().Verb {
+	case engine.Acquire, engine.AcquireAll, engine.Check, engine.Lend, engine.Extend, engine.Settle:
+		counts = t.priorAt(now) != 0
+	}
+	s.keysOf(op, func(key []byte) { hides = hides || s.log.IsNew(now, key) && (counts || s.Has(now, key)) })
+	return hides
+}
+
+// keysOf calls visit with the keys whose limiters an operation reads or changes, by the policies and reservations of the
+// log's state.
+func (s *Allowance) keysOf(op *engine.Op, visit func(key []byte)) {
+	switch op.Verb {
+	case engine.AcquireAll, engine.Check:
+		s.log.AskedKeys(op, visit)
+	case engine.Reserve:
+		s.keysOf(&op.Parts[0], visit)
+	case engine.Extend, engine.Settle:
+		s.log.ReservationKeys(op.Key, visit)
+	case engine.Script, engine.Command, engine.Expect:
+		for _, key := range op.DeclaredKeys() {
+			visit(new(database.Room).NameOf(op.Database, key))
+		}
+	case engine.Flush, engine.SetPolicy, engine.DropPolicy, engine.SetOverride, engine.Restrict, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
+	default:
+		visit(op.Key)
+	}
 }
 
 func (s *Allowance) apply(now int64, op *engine.Op, res *engine.Result) {

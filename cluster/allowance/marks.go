@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/database"
 )
 
 // marks records the keys that the operations of one call touch, from the moment at which the call is prepared for the
@@ -43,43 +42,35 @@ func changesPolicies(ops []engine.Op) bool {
 	})
 }
 
+// enter prepares one operation. It asks whether policies are changing before it reads them: a change that ends in between
+// is then in what it reads.
 func (m *marks) enter(t *Term, now int64, op *engine.Op) {
+	prior := t.priorAt(now)
 	switch op.Verb {
 	case engine.Acquire, engine.Lend:
-		op.PriorAt = m.key(t, now, op.Key)
+		op.PriorAt = prior
 	case engine.AcquireAll:
 		for i := range op.Parts {
-			op.Parts[i].PriorAt = m.key(t, now, op.Parts[i].Key)
+			op.Parts[i].PriorAt = prior
 		}
 	case engine.Check:
-		op.PriorAt = t.priorAt(now)
-		for _, part := range m.allowance.log.Asked(op) {
-			m.key(t, now, part.Key)
-		}
-		if m.allowance.policies.Load() > 0 { // it may touch other keys
+		if op.PriorAt = prior; m.allowance.policies.Load() > 0 { // it may touch other keys
 			m.block()
 			op.PriorAt = now
 		}
 	case engine.Reserve:
 		m.mark(op.Key)
 		m.enter(t, now, &op.Parts[0])
+		return
 	case engine.Extend, engine.Settle:
 		// The reservation may be under way itself: then its keys are not known yet, and all keys are blocked.
 		m.mark(op.Key)
 		m.block()
-		op.PriorAt = t.priorAt(now)
-		m.allowance.log.ReservationKeys(op.Key, func(key []byte) { m.key(t, now, key) })
+		op.PriorAt = prior
 	case engine.Script:
 		m.block()
-		op.PriorAt, op.Options = now, op.Options&^engine.AlsoDeclared
-		for _, key := range op.DeclaredKeys() {
-			if m.key(t, now, new(database.Room).NameOf(op.Database, key)) != 0 {
-				op.Options |= engine.AlsoDeclared
-			}
-		}
-	case engine.Command, engine.Expect:
-		for _, key := range op.DeclaredKeys() {
-			m.key(t, now, new(database.Room).NameOf(op.Database, key))
+		if op.PriorAt, op.Options = now, op.Options&^engine.AlsoDeclared; prior != 0 && op.KeyCount > 0 {
+			op.Options |= engine.AlsoDeclared
 		}
 	case engine.Flush:
 		m.block()
@@ -87,20 +78,17 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 	case engine.SetPolicy, engine.DropPolicy, engine.SetOverride:
 		m.allowance.policies.Add(1)
 		m.policies++
-	case engine.Restrict, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
-	default:
-		m.key(t, now, op.Key)
 	}
+	m.allowance.keysOf(op, func(key []byte) { m.key(now, key) })
 }
 
-// key marks a key, adds the Carry of the tokens taken from it, and returns the PriorAt of operations on it.
-func (m *marks) key(t *Term, now int64, key []byte) (priorAt int64) {
+// key marks a key, and adds the Carry of the tokens taken from it.
+func (m *marks) key(now int64, key []byte) {
 	m.mark(key) // nothing is taken from here on
 	carry, found := m.allowance.taken.Taken(now, key)
 	if found && !slices.ContainsFunc(m.carries, func(op engine.Op) bool { return bytes.Equal(op.Key, key) }) {
 		m.carries = append(m.carries, carry)
 	}
-	return t.priorAt(now)
 }
 
 func (m *marks) mark(key []byte) {

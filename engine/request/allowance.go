@@ -43,3 +43,20 @@ func (r *Runner) CheckBy(op *engine.Op, res *engine.Result, take func(parts []en
 		return answered
 	}) && (answered || res.Status == engine.OK) // or it is denied without being asked
 }
+
+// AskedKeys calls visit with the keys of the limits that an AcquireAll or a Check asks now, none of a Check that is
+// answered with an error.
+func (r *Runner) AskedKeys(op *engine.Op, visit func(key []byte)) {
+	parts := op.Parts
+	if op.Verb == engine.Check {
+		g := groups.Get().(*group)
+		defer groups.Put(g)
+		if !r.policies.Fill(&g.check, g.parts, op, &g.idResult) {
+			return
+		}
+		parts = g.check.Parts
+	}
+	for i := range parts {
+		visit(parts[i].Key)
+	}
+}

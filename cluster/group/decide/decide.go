@@ -9,7 +9,6 @@ package decide
 import (
 	"bytes"
 	"hash/maphash"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -464,26 +463,14 @@ func (r *request) TakeOthers(held engine.PartSet) (missing engine.PartSet) {
 }
 
 // fromState answers what changes nothing in the applied state, such as denials: entries under way can only take more
-// tokens, so a denial stays right.
+// tokens, so a denial stays right. It does not answer from keys of which the leader's memory has tokens.
 func fromState(r *request, op *engine.Op, res *engine.Result) outcome {
-	if !r.hasLease || r.term != nil && r.isHidden(op) || !r.Store.TryReadOnly(r.now, op, res) {
+	if !r.hasLease || r.term != nil && r.Allowance.Hides(r.term, r.now, op) || !r.Store.TryReadOnly(r.now, op, res) {
 		return passed
 	}
 	r.needsLease = true
 	r.readOnly++
 	return answered
-}
-
-// isHidden reports whether the log's state does not know the keys of an operation yet, because their tokens are taken
-// in the leader's memory.
-func (r *request) isHidden(op *engine.Op) bool {
-	switch op.Verb {
-	case engine.Delete, engine.Fingerprint, engine.Refund:
-		return r.Allowance.Has(r.now, op.Key)
-	case engine.Expect:
-		return slices.ContainsFunc(op.DeclaredKeys(), func(key []byte) bool { return r.Allowance.Has(r.now, key) })
-	}
-	return false
 }
 
 // outOfTurn answers an attempt of a client that waits for a key as if there were nothing to take, if it is another
