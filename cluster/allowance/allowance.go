@@ -153,12 +153,10 @@ func (s *Allowance) Hides(t *Term, now int64, op *engine.Op) (hides bool) {
 // log's state.
 func (s *Allowance) keysOf(op *engine.Op, visit func(key []byte)) {
 	switch op.Verb {
-	case engine.AcquireAll, engine.Check:
-		s.log.AskedKeys(op, visit)
+	case engine.AcquireAll, engine.Check, engine.Extend, engine.Settle:
+		s.log.LimitKeys(op, visit)
 	case engine.Reserve:
 		s.keysOf(&op.Parts[0], visit)
-	case engine.Extend, engine.Settle:
-		s.log.ReservationKeys(op.Key, visit)
 	case engine.Script, engine.Command, engine.Expect:
 		for _, key := range op.DeclaredKeys() {
 			visit(new(database.Room).NameOf(op.Database, key))

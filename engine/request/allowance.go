@@ -44,11 +44,16 @@ func (r *Runner) CheckBy(op *engine.Op, res *engine.Result, take func(parts []en
 	}) && (answered || res.Status == engine.OK) // or it is denied without being asked
 }
 
-// AskedKeys calls visit with the keys of the limits that an AcquireAll or a Check asks now, none of a Check that is
-// answered with an error.
-func (r *Runner) AskedKeys(op *engine.Op, visit func(key []byte)) {
+// LimitKeys calls visit with the key of each limit that an AcquireAll, Check, Extend or Settle asks now: there are none if
+// there is no such policy or reservation, or if the check does not fit the policy. visit may call the store, and not keep
+// the key.
+func (r *Runner) LimitKeys(op *engine.Op, visit func(key []byte)) {
 	parts := op.Parts
-	if op.Verb == engine.Check {
+	switch op.Verb {
+	case engine.Extend, engine.Settle:
+		r.reservationKeys(op.Key, visit)
+		return
+	case engine.Check:
 		g := groups.Get().(*group)
 		defer groups.Put(g)
 		if !r.policies.Fill(&g.check, g.parts, op, &g.idResult) {

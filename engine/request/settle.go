@@ -193,9 +193,8 @@ func (g *group) showSettlement(now int64, count int, res *engine.Result) {
 	}
 }
 
-// ReservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id. visit
-// may call the store.
-func (r *Runner) ReservationKeys(id []byte, visit func(key []byte)) {
+// reservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id.
+func (r *Runner) reservationKeys(id []byte, visit func(key []byte)) {
 	sh, tag := r.keys.Locate(id)
 	sh.Lock()
 	state := slices.Clone(reservationAt(sh, tag, id))

@@ -14,10 +14,5 @@ func (s *Store) CheckBy(op *engine.Op, res *engine.Result, take func(parts []eng
 	return s.requests.CheckBy(op, res, take)
 }
 
-// AskedKeys is [request.Runner.AskedKeys].
-func (s *Store) AskedKeys(op *engine.Op, visit func(key []byte)) { s.requests.AskedKeys(op, visit) }
-
-// ReservationKeys is [request.Runner.ReservationKeys].
-func (s *Store) ReservationKeys(id []byte, visit func(key []byte)) {
-	s.requests.ReservationKeys(id, visit)
-}
+// LimitKeys is [request.Runner.LimitKeys].
+func (s *Store) LimitKeys(op *engine.Op, visit func(key []byte)) { s.requests.LimitKeys(op, visit) }

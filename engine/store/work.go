@@ -41,7 +41,7 @@ func (s *Store) Weigh(ops []engine.Op) (work int) {
 		case engine.AcquireAll, engine.Check:
 			limits = s.Asked(op)
 		case engine.Extend, engine.Settle:
-			s.ReservationKeys(op.Key, func(key []byte) { work += s.weigh(&engine.Op{Key: key}, &more) })
+			s.LimitKeys(op, func(key []byte) { work += s.weigh(&engine.Op{Key: key}, &more) })
 		case engine.Command, engine.Script:
 			work += s.transactions.Weigh(op, after.held(s, op))
 			if after != nil {

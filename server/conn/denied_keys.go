@@ -89,7 +89,7 @@ func (e *Env) countPassed(number, binding int, batch, out *commandBatch, now int
 // the keys of the others.
 func (e *Env) countExtension(id []byte, binding int, now int64, at *topkeys.Sampler) {
 	i := 0
-	e.Keys.ReservationKeys(id, func(key []byte) {
+	e.Keys.LimitKeys(&engine.Op{Verb: engine.Settle, Key: id}, func(key []byte) {
 		if key = database.KeyOf(key); i == binding {
 			e.TopKeys.Offer(key, now, at)
 		} else {

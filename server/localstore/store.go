@@ -67,8 +67,9 @@ type Requests interface {
 	Asked(op *engine.Op) []engine.Op
 	CountCheck(policy []byte, res *engine.Result)
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
-	// ReservationKeys calls visit for the key of each limit of a reservation, as far as this process knows it.
-	ReservationKeys(id []byte, visit func(key []byte))
+	// LimitKeys calls visit for the key of each limit that a request, Extend or Settle asks, as far as this process knows
+	// them.
+	LimitKeys(op *engine.Op, visit func(key []byte))
 }
 
 // Memory is the store whose keys are held to their part of the process's memory.
