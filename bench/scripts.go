@@ -183,7 +183,7 @@ func scriptTargets(Env) (all []Target) {
 			}
 		}
 		all = append(all, compared("three nodes, CPU of "+name+" vs "+logged.Name, cpu, Cell{manyKeys, nodesPipeline},
-			"stint-cluster "+name, clusterLogged, 1.3, true))
+			"stint-cluster "+name, clusterLogged, 1.3, true).because("each node runs the script"))
 	}
 	return all
 }

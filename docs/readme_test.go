@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -33,18 +34,30 @@ func TestReadmeFigures(t *testing.T) {
 	beyond := redis[2][:len(redis[2])-3] + "," + redis[2][len(redis[2])-3:]
 	lua := row("docs/performance.md", "CPU", "| 100k random keys, granted | Redis Lua GCRA |")
 	own := row("docs/performance.md", "CPU", "|  | Stint CL.THROTTLE |")
-	var alone, pipelined []string
-	for _, script := range []string{"GCRA", "token bucket", "sliding log", "counter"} {
-		ratios := strings.Split(strings.ReplaceAll(row("docs/performance.md", "Scripts", "| "+script)[1], "x", ""), " / ")
+	var alone, pipelined []float64 // the ratios of the scripts' rows
+	_, scripts, _ := strings.Cut(strings.Join(readPage(t, "docs/performance.md").lines, "\n"), "### Scripts: server CPU per request")
+	scripts, _, _ = strings.Cut(scripts, "\n#")
+	for line := range strings.Lines(scripts) {
+		if !strings.HasPrefix(line, "|  | Stint |") {
+			continue
+		}
+		var micros, ratios [3]float64
+		if _, err := fmt.Sscanf(line, "|  | Stint | %g | %g | %g | %g x | %g x | %g x |",
+			&micros[0], &micros[1], &micros[2], &ratios[0], &ratios[1], &ratios[2]); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
 		alone, pipelined = append(alone, ratios[0]), append(pipelined, ratios[1])
+	}
+	if len(alone) != 4 {
+		t.Fatalf("docs/performance.md has %d scripts, and README.md speaks of four", len(alone))
 	}
 	for _, sentence := range []string{
 		"killed the primary " + stint[1] + " times",
 		"granted " + stint[2] + " requests beyond the limit, and did not answer for " + stint[5] + " s (median; at most " + stint[7] + " s)",
 		"granted " + beyond + " beyond it, and did not answer for " + redis[5] + " s (median; at most " + redis[7] + " s)",
 		"default of 30 s, " + slow[2] + " and " + slow[5] + " s",
-		"take " + slices.Min(pipelined) + " to " + slices.Max(pipelined) + " of the CPU that they take on Redis; sent one at a time, " +
-			slices.Min(alone) + " to " + slices.Max(alone),
+		fmt.Sprintf("take %.2f to %.2f of the CPU that they take on Redis; sent one at a time, %.2f to %.2f",
+			slices.Min(pipelined), slices.Max(pipelined), slices.Min(alone), slices.Max(alone)),
 		"Instead of " + lua[3] + " µs for such a script on Redis, `CL.THROTTLE` takes " + own[3] + " µs; one at a time, " + own[2] + " instead of " + lua[2],
 	} {
 		if !strings.Contains(readme, sentence) {
