@@ -92,13 +92,9 @@ func (g *group) locateReservation(r *Runner, parts []engine.Op) (shards int) {
 // repeat answers a request whose id is known. It returns false for a new id.
 func (g *group) repeat(now int64, parts []engine.Op, res *engine.Result) (done bool) {
 	op := g.reserving
-	limit := limits.Limit{Algorithm: limits.Reservation, Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: op.MaxWait}}
-	g.idOp = engine.Op{Key: op.Key, Limit: limit}
-	g.id.place = g.id.shard.Find(g.id.tag, op.Key)
-	g.id.shard.Load(&g.idCall, now, &g.idOp, &g.idResult, g.id.place)
+	c := g.loadID(now, op.Key, limits.Limit{Algorithm: limits.Reservation, Capacity: 1, Rate: limits.Rate{Period: op.MaxWait}})
 	g.idResult.Clear()
 	g.repeated = false
-	c := &g.idCall
 	switch {
 	case c.IsNew:
 		if g.admission.RulesFor(op.Key, g.id.place.Found, nil) == nil {
@@ -126,6 +122,14 @@ func (g *group) repeat(now int64, parts []engine.Op, res *engine.Result) (done b
 	return true
 }
 
+// loadID loads the state that is kept under an id.
+func (g *group) loadID(now int64, id []byte, limit limits.Limit) *algorithm.Call {
+	g.idOp.Key, g.idOp.Limit = id, limit
+	g.id.place = g.id.shard.Find(g.id.tag, id)
+	g.id.shard.Load(&g.idCall, now, &g.idOp, &g.idResult, g.id.place)
+	return &g.idCall
+}
+
 // report answers part i with the present state of its limit.
 func (g *group) report(now int64, i int, op *engine.Op, res *engine.Result) {
 	c, t := &g.calls[i], &g.targets[i]
@@ -140,38 +144,61 @@ func (g *group) keepReservation() {
 	g.id.shard.Keep(&g.idCall, g.id.tag, g.id.shard.Find(g.id.tag, g.idOp.Key))
 }
 
-// describe makes the state of the reservation, without its size, once every limit has decided. It returns another
-// status than OK if that cannot be kept.
+// describe makes the state of the reservation, a new one or one that is extended, without its size, once every limit has
+// decided. It returns another status than OK if that cannot be kept.
 func (g *group) describe(now int64, parts []engine.Op, res *engine.Result) engine.Status {
-	if g.reserving.Verb == engine.Extend {
-		return g.describeExtension(now, parts, res)
-	}
-	granted := res.Granted
-	if g.reserving.Parts[0].Verb == engine.Acquire {
-		granted = res.Parts[0].Granted
-	}
-	wait := res.Wait
-	if g.check.Shadow {
-		wait = 0
-	}
-	isPayment := parts[0].Verb == engine.AddCredits // which has taken nothing that could be settled
-	b := reservation.Begin(g.content[:0], &reservation.Contents{
-		End: now + g.reserving.MaxWait, Fingerprint: g.fingerprint, Granted: granted, Wait: wait, Settled: isPayment})
+	contents := contentsOf(g, now, parts, res)
+	b, isFull := reservation.Begin(g.content[:0], &contents), contents.Extensions.Total > limits.MaxTokens
 	for i := range parts {
-		c, charged := &g.calls[i], res.Parts[i].Granted
-		if isPayment {
-			charged = 0
+		part, charged, added := &parts[i], int64(0), res.Parts[i].Granted
+		g.marks = g.marks[:0]
+		if g.reserving.Verb == engine.Extend {
+			p := &g.settlements[i]
+			before := p.asPart()
+			part, charged, g.marks = &before, p.Charged(), p.AppendMarks(g.marks)
 		}
-		if g.marks = g.marks[:0]; c.HasMark() {
-			g.marks = append(g.marks, reservation.Mark{At: c.Mark(), Tokens: charged})
+		if contents.Settled || charged > 0 && part.Limit.Algorithm == limits.Concurrency {
+			added = 0
 		}
-		b = reservation.AppendPart(b, &parts[i], charged, g.marks)
+		switch c := &g.calls[i]; {
+		case !c.HasMark():
+			g.marks = g.marks[:0]
+		case len(g.marks) == 0 || added > 0:
+			g.marks = reservation.AddMark(g.marks, &part.Limit, reservation.Mark{At: c.Mark(), Tokens: added})
+		}
+		isFull = isFull || charged+added > limits.MaxTokens || len(g.marks) > engine.MaxMarks
+		b = reservation.AppendPart(b, part, charged+added, g.marks)
 	}
-	g.content = b
-	g.idCall.Op, g.idCall.Limit, g.idCall.Content = &g.idOp, g.idOp.Limit, b
-	g.id.entries, g.id.bytes = 1, keyspace.RecordBytes(algorithm.NeedReservation(&g.idCall), len(g.idOp.Key))
-	if !reservation.Finish(b) {
+	c := &g.idCall
+	g.content, c.Limit, c.Content = b, c.Prev, b
+	g.id.entries, g.id.bytes = g.id.shard.Growth(c)
+	switch {
+	case isFull:
+		return engine.ReservationFull
+	case !reservation.Finish(b):
 		return engine.TooBig
 	}
 	return engine.OK
+}
+
+// contentsOf is what the reservation of a request that was granted has before its limits.
+func contentsOf(g *group, now int64, parts []engine.Op, res *engine.Result) reservation.Contents {
+	op := g.reserving
+	if op.Verb == engine.Extend {
+		c, _ := reservation.State(g.text).Contents()
+		if op.MaxWait > 0 {
+			c.End = max(c.End, now+op.MaxWait)
+		}
+		c.Extensions = reservation.Extensions{Count: op.Nth, Granted: res.Granted, Wait: res.Wait, Total: c.Extensions.Total + res.Granted}
+		return c
+	}
+	c := reservation.Contents{End: now + op.MaxWait, Fingerprint: g.fingerprint, Granted: res.Granted, Wait: res.Wait,
+		Settled: parts[0].Verb == engine.AddCredits} // a payment has taken nothing that could be settled
+	if op.Parts[0].Verb == engine.Acquire {
+		c.Granted = res.Parts[0].Granted
+	}
+	if g.check.Shadow {
+		c.Wait = 0
+	}
+	return c
 }

@@ -75,7 +75,7 @@ func (p *Part) marksAreValid() bool {
 // the grant is made can go back nowhere: they are one entry, with the mark 0. All credits of a balance are one entry,
 // because they go back in the order of the grants' expiries, whenever they were taken.
 func AddMark(marks []Mark, l *limits.Limit, added Mark) []Mark {
-	if l.Algorithm == limits.Balance {
+	if l.Algorithm == limits.Balance && len(marks) > 0 {
 		marks[0] = Mark{At: max(marks[0].At, added.At), Tokens: marks[0].Tokens + added.Tokens}
 		return marks
 	}
