@@ -27,12 +27,12 @@ func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, 
 	res.Grow(count)
 	divideUse(g, now, op, state.IsSettled())
 	if state.IsSettled() {
-		return g.repeatSettlement(now, count, res)
+		return g.repeatSettlement(now, res)
 	}
 	if readOnly {
 		return false
 	}
-	g.carryOut(now, count, op.PriorAt, res)
+	g.carryOut(now, state, op.PriorAt, res)
 	return true
 }
 
@@ -43,10 +43,7 @@ func (r *Runner) openReservation(g *group, now int64, op *engine.Op, res *engine
 	g.admission, g.full, g.division = &r.keys.Admission, false, division{}
 	shards = g.lockSettlement(r, op, locked)
 	now = r.keys.Instant(shards, now, !readOnly)
-	g.id.place = g.id.shard.Find(g.id.tag, op.Key)
-	g.idOp = engine.Op{Key: op.Key}
-	c := &g.idCall
-	g.id.shard.Load(c, now, &g.idOp, &g.idResult, g.id.place)
+	c := g.loadID(now, op.Key, limits.Limit{})
 	switch {
 	case c.IsNew:
 		res.Status = engine.NotFound
@@ -65,46 +62,52 @@ func (r *Runner) openReservation(g *group, now int64, op *engine.Op, res *engine
 }
 
 // repeatSettlement answers for a reservation that is settled.
-func (g *group) repeatSettlement(now int64, count int, res *engine.Result) (done bool) {
-	for i := range count {
+func (g *group) repeatSettlement(now int64, res *engine.Result) (done bool) {
+	for i := range g.settlements {
 		if p := &g.settlements[i]; p.Charged() != p.amount {
 			res.Status, res.Parts = engine.SettledOtherwise, res.Parts[:0]
 			return true
 		}
 	}
-	g.showSettlement(now, count, res)
+	g.showSettlement(now, res)
 	return true
 }
 
 // carryOut takes the missing tokens, from all limits or from none, and then gives back the tokens that were not used.
-func (g *group) carryOut(now int64, count int, priorAt int64, res *engine.Result) {
-	for i := range count {
-		p, limit := &g.settlements[i], g.presentLimit(now, i)
-		g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Limit: limit, Options: engine.FixedCost, PriorAt: priorAt}
-		if more := p.amount - p.Charged(); more > 0 {
-			g.parts[i].Tokens, g.parts[i].Options = more, engine.FixedCost|engine.Force
-		}
-	}
-	parts := g.parts[:count]
-	if g.ask(now, parts, res) >= 0 || !g.keep(now, parts) {
+// state is a copy of the reservation, which the settlements refer to.
+func (g *group) carryOut(now int64, state reservation.State, priorAt int64, res *engine.Result) {
+	if !takeMissing(g, now, priorAt, res) {
 		g.failSettlement(res)
 		return
 	}
-	for i := range count {
+	for i := range g.settlements {
+		p := &g.settlements[i]
 		g.giveBack(now, i)
+		p.SetCharged(p.amount)
 	}
+	state.MarkSettled()
 	place := g.id.shard.Find(g.id.tag, g.idOp.Key) // making room may have moved it
 	g.id.shard.PreserveAt(place)
-	_, state := g.id.shard.StateAt(place)
-	settled := reservation.State(state)
-	settled.MarkSettled()
-	_, _, rest := settled.Parts()
-	for i := range count {
-		p := reservation.NextPart(&rest)
-		p.SetCharged(g.settlements[i].amount)
-	}
+	_, kept := g.id.shard.StateAt(place)
+	copy(kept, state)
 	g.id.shard.NoteAt(place)
-	g.showSettlement(now, count, res)
+	g.showSettlement(now, res)
+}
+
+// takeMissing takes what was used beyond the reserved tokens. Mostly that is nothing.
+func takeMissing(g *group, now, priorAt int64, res *engine.Result) (done bool) {
+	if !slices.ContainsFunc(g.settlements, func(p settlement) bool { return p.amount > p.Charged() }) {
+		return true
+	}
+	parts := g.parts[:len(g.settlements)]
+	for i := range parts {
+		p := &g.settlements[i]
+		parts[i] = engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit, Options: engine.FixedCost, PriorAt: priorAt}
+		if g.loadPresent(now, i, &g.idResult); p.amount > p.Charged() {
+			parts[i].Tokens, parts[i].Options = p.amount-p.Charged(), engine.FixedCost|engine.Force
+		}
+	}
+	return g.ask(now, parts, res) < 0 && g.keep(now, parts)
 }
 
 // failSettlement answers that a limit could not be charged: by its error, or because there is no room for its key.
@@ -119,16 +122,15 @@ func (g *group) failSettlement(res *engine.Result) {
 	res.Parts = res.Parts[:0]
 }
 
-// presentLimit is the limit that the key of part i is held to now, or that of the reservation: if there is no such key,
-// or if another algorithm's is to be charged, which is then refused.
-func (g *group) presentLimit(now int64, i int) limits.Limit {
-	p, t := &g.settlements[i], &g.targets[i]
-	g.parts[i] = engine.Op{Key: p.Key, Limit: p.Limit}
-	t.shard.Load(&g.calls[i], now, &g.parts[i], &g.idResult, t.shard.Find(t.tag, p.Key))
-	if c := &g.calls[i]; !c.IsNew && (c.Prev.Algorithm == p.Limit.Algorithm || p.amount <= p.Charged()) {
-		return c.Prev
+// loadPresent loads part i under the limit that its key is held to now. It stays under that of the reservation if there
+// is no such key, or if another algorithm's is to be charged, which is then refused.
+func (g *group) loadPresent(now int64, i int, res *engine.Result) {
+	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
+	t.place = t.shard.Find(t.tag, p.Key)
+	g.loadPart(now, &g.parts[i], i, res)
+	if !c.IsNew && (c.Prev.Algorithm == p.Limit.Algorithm || p.amount <= p.Charged()) {
+		g.parts[i].Limit, c.Limit = c.Prev, c.Prev
 	}
-	return p.Limit
 }
 
 // giveBack returns what part i was charged beyond its amount, the tokens that were taken last first, or ends its lease.
@@ -182,14 +184,15 @@ func (g *group) giveBackTo(now int64, i int, from reservation.Mark, back int64) 
 }
 
 // showSettlement answers with what each limit is charged, and its present state. Debt shows below zero.
-func (g *group) showSettlement(now int64, count int, res *engine.Result) {
+func (g *group) showSettlement(now int64, res *engine.Result) {
 	res.Allowed, res.Binding = true, -1
-	for i := range count {
-		p := &g.settlements[i]
-		limit := g.presentLimit(now, i)
-		g.parts[i] = engine.Op{Verb: engine.Look, Key: p.Key, Limit: limit}
-		g.report(now, i, &g.parts[i], &res.Parts[i])
-		res.Parts[i].Granted = p.amount
+	for i := range g.settlements {
+		p, one := &g.settlements[i], &res.Parts[i]
+		g.parts[i] = engine.Op{Verb: engine.Look, Key: p.Key, Limit: p.Limit}
+		g.loadPresent(now, i, one)
+		g.calls[i].Report()
+		one.Granted = p.amount
+		res.Work += one.Work
 	}
 }
 

@@ -139,12 +139,9 @@ func reach(g *group, now int64, included engine.PartSet, most int64) int64 {
 		if !included.Has(i) {
 			continue
 		}
-		p, t := &g.settlements[i], &g.targets[i]
-		limit := g.presentLimit(now, i)
-		g.parts[i] = engine.Op{Key: p.Key, Limit: limit, Tokens: most, Options: engine.UpTo}
-		t.place = t.shard.Find(t.tag, p.Key)
-		g.loadPart(now, &g.parts[i], i, &g.idResult)
-		if c := &g.calls[i]; c.IsNew || c.Prev.Algorithm == limit.Algorithm {
+		p, c := &g.settlements[i], &g.calls[i]
+		g.parts[i] = engine.Op{Key: p.Key, Limit: p.Limit, Tokens: most, Options: engine.UpTo}
+		if g.loadPresent(now, i, &g.idResult); c.IsNew || c.Prev.Algorithm == c.Limit.Algorithm {
 			c.Ask()
 		}
 		most = min(most, g.idResult.Granted)
