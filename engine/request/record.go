@@ -10,9 +10,9 @@ import (
 	"github.com/stintdb/stint/engine/reservation"
 )
 
-// reservationAt is the state of a reservation, perhaps an expired one, nil if there is none. The caller holds the lock.
-func reservationAt(sh *keyspace.Shard, tag uint32, id []byte) reservation.State {
-	p := sh.Find(tag, id)
+// reservationAt is the state of the reservation at p, perhaps an expired one, nil if there is none. The caller holds the
+// lock.
+func reservationAt(sh *keyspace.Shard, p keyspace.Place) reservation.State {
 	if !p.Found {
 		return nil
 	}
@@ -23,6 +23,11 @@ func reservationAt(sh *keyspace.Shard, tag uint32, id []byte) reservation.State 
 	return state
 }
 
+// reservation is the state of the reservation of an id, whose shard is locked, nil if there is none.
+func (t *target) reservation(id []byte) reservation.State {
+	return reservationAt(t.shard, t.shard.Find(t.tag, id))
+}
+
 // lockSettlement locks the shards of the reservation and of its limits, all of them if that is not enough or the caller
 // holds them.
 func (g *group) lockSettlement(r *Runner, op *engine.Op, locked bool) (shards []uint32) {
@@ -31,7 +36,7 @@ func (g *group) lockSettlement(r *Runner, op *engine.Op, locked bool) (shards []
 		return nil
 	}
 	g.id.shard.Lock()
-	before := append(g.text[:0], reservationAt(g.id.shard, g.id.tag, op.Key)...)
+	before := append(g.text[:0], g.id.reservation(op.Key)...)
 	g.id.shard.Unlock()
 	g.text = before
 	order := append(g.order[:0], g.id.shard.Number)
@@ -43,7 +48,7 @@ func (g *group) lockSettlement(r *Runner, op *engine.Op, locked bool) (shards []
 		}
 	}
 	shards = r.keys.Lock(order)
-	if bytes.Equal(before, reservationAt(g.id.shard, g.id.tag, op.Key)) {
+	if bytes.Equal(before, g.id.reservation(op.Key)) {
 		return shards
 	}
 	r.keys.Unlock(shards) // another request was faster

@@ -46,7 +46,7 @@ func (r *Runner) repeatCheck(g *group, now int64, op *engine.Op, res *engine.Res
 	if !locked {
 		defer r.keys.Unlock(shards)
 	}
-	state := reservationAt(g.id.shard, g.id.tag, op.Key)
+	state := g.id.reservation(op.Key)
 	if state == nil || state.End() <= now || state.Fingerprint() != g.fingerprint {
 		return false
 	}
@@ -78,7 +78,7 @@ func (r *Runner) reserves(key []byte) bool {
 	sh, tag := r.keys.Locate(key)
 	sh.Lock()
 	defer sh.Unlock()
-	return reservationAt(sh, tag, key) != nil
+	return reservationAt(sh, sh.Find(tag, key)) != nil
 }
 
 // fingerprintOf is the fingerprint of a request's parameters as its caller stated them, a policy by its name.

@@ -200,7 +200,7 @@ func (g *group) showSettlement(now int64, res *engine.Result) {
 func (r *Runner) reservationKeys(id []byte, visit func(key []byte)) {
 	sh, tag := r.keys.Locate(id)
 	sh.Lock()
-	state := slices.Clone(reservationAt(sh, tag, id))
+	state := slices.Clone(reservationAt(sh, sh.Find(tag, id)))
 	sh.Unlock()
 	if state == nil {
 		return

@@ -40,8 +40,11 @@ func (q *request) carryOut(r *Runner, shards []uint32, now int64, op *engine.Op,
 // works as [keyspace.Keyspace.ApplyGroup] does for operations on one key, but waits for the locks of the first request
 // if it has to. For a single request it does nothing: [Runner.Apply] carries it out.
 func (r *Runner) ApplyTogether(now int64, ops []engine.Op, results []engine.Result, locked bool) (n int) {
-	if locked || len(ops) < 2 || !ops[0].IsRequest() || !ops[1].IsRequest() {
+	if locked || len(ops) < 2 {
 		return 0
+	}
+	if !ops[0].IsRequest() || !ops[1].IsRequest() {
+		return r.applyReservations(now, ops, results)
 	}
 	g := togethers.Get().(*requestGroup)
 	defer togethers.Put(g)

@@ -117,6 +117,57 @@ func TestBatchedRequestsDecideAsSingleOnes(t *testing.T) {
 	}
 }
 
+// So do reservations, extensions and settlements, of ids that the same batch may have made, and of limits with one key.
+func TestBatchedReservationsDecideAsSingleOnes(t *testing.T) {
+	for _, shards := range []int{1, 4, 1024} {
+		r := rand.New(rand.NewPCG(24, uint64(shards)))
+		batched, single, now := New(Config{Shards: shards}), New(Config{Shards: shards}), epoch
+		policy := engine.Op{Verb: engine.SetPolicy, Key: []byte("api"), Parts: []engine.Op{{Key: []byte("user:{}"), Limit: bucket(9, 3, sec)}}}
+		ask(batched, epoch, policy)
+		ask(single, epoch, policy)
+		statuses := map[engine.Status]int{}
+		for i := range testsize.Pick(1000, 2000) {
+			now += r.Int64N(sec)
+			ops := make([]engine.Op, 1+r.IntN(20))
+			for j := range ops {
+				id, key := fmt.Sprint("id", r.IntN(40)), func() []byte { return fmt.Append(nil, "key", r.IntN(20)) }
+				switch r.IntN(8) {
+				case 0:
+					ops[j] = engine.Op{Key: key(), Limit: bucket(9, 3, sec), Tokens: 1}
+				case 1:
+					ops[j] = engine.Op{Verb: engine.Extend, Key: []byte(id), Nth: 1, Tokens: 1}
+				case 2, 3:
+					ops[j] = settleAt(id, r.Int64N(4))
+				case 4:
+					ops[j] = reserveOne(id, engine.Op{Verb: engine.Check, Key: []byte("api"), Who: key(), Tokens: 1})
+				default:
+					ops[j] = reserveOne(id, severalOf(1+r.Int64N(2), engine.Op{Key: key(), Limit: bucket(9, 3, sec)}, engine.Op{Key: key(), Limit: bucket(9, 9, sec)}))
+				}
+				ops[j].MaxWait = min(ops[j].MaxWait, 5*sec)
+			}
+			results, want := make([]engine.Result, len(ops)), make([]engine.Result, len(ops))
+			batched.Apply(now, ops, results)
+			for j := range ops {
+				single.Apply(now, ops[j:j+1], want[j:j+1])
+				if got := &results[j]; fmt.Sprint(*got) != fmt.Sprint(want[j]) {
+					t.Fatalf("%d shards, batch %d, operation %d %+v: %+v, want %+v", shards, i, j, ops[j], *got, want[j])
+				}
+				statuses[want[j].Status]++
+			}
+			if i%100 == 0 && batched.Digest(now) != single.Digest(now) {
+				t.Fatalf("%d shards, batch %d: the states differ", shards, i)
+			}
+		}
+		for _, s := range []engine.Status{engine.OK, engine.NotFound, engine.ReservationDiffers, engine.SettledOtherwise, engine.AlreadySettled, engine.DuplicateKey} {
+			if statuses[s] < 100 {
+				t.Errorf("%d shards: %v", shards, statuses)
+			}
+		}
+		batched.Close()
+		single.Close()
+	}
+}
+
 // Many goroutines send requests that share keys, in batches. Nobody waits for another for ever, and no token is granted
 // twice.
 func TestBatchedRequestsOfManyGoroutines(t *testing.T) {

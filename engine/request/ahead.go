@@ -1,0 +1,114 @@
+package request
+
+import (
+	"sync"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/reservation"
+)
+
+// The most reservations whose keys are looked up in advance, and the most keys.
+const (
+	reservationsAtOnce = 16
+	keysAhead          = 64
+)
+
+var aheads = sync.Pool{New: func() any { return new(ahead) }}
+
+// ahead is the keys that reservations will look up next. Their slots and records are read side by side, so that the
+// processor fetches them from memory at the same time. Nothing depends on what was read: a key whose shard another
+// goroutine has locked is left out.
+type ahead struct {
+	keys, limits []keyAhead
+	touched      uint64
+}
+
+// keyAhead is where a key is.
+type keyAhead struct {
+	shard *keyspace.Shard
+	tag   uint32
+	at    uint64
+	id    []byte // the key, if a reservation is to be found there
+}
+
+// applyReservations carries out the reservations, extensions and settlements at the front of ops, in order, and returns
+// their number. For a single one it does nothing: [Runner.Apply] carries it out.
+func (r *Runner) applyReservations(now int64, ops []engine.Op, results []engine.Result) (n int) {
+	for n < min(reservationsAtOnce, len(ops)) && isReservation(ops[n].Verb) {
+		n++
+	}
+	if n < 2 {
+		return 0
+	}
+	a := aheads.Get().(*ahead)
+	a.lookUp(r, ops[:n])
+	aheads.Put(a)
+	for i := range ops[:n] {
+		r.Apply(now, &ops[i], &results[i], false, false)
+	}
+	return n
+}
+
+func isReservation(v engine.Verb) bool {
+	return v == engine.Reserve || v == engine.Extend || v == engine.Settle
+}
+
+// lookUp looks up the ids of ops and the limits of new reservations, then the limits of those that exist.
+func (a *ahead) lookUp(r *Runner, ops []engine.Op) {
+	a.keys, a.limits = a.keys[:0], a.limits[:0]
+	for i := range ops {
+		op := &ops[i]
+		if op.Verb != engine.Reserve {
+			a.keys = r.appendAhead(a.keys, op.Key, op.Key)
+			continue
+		}
+		a.keys = r.appendAhead(a.keys, op.Key, nil)
+		parts := op.Parts[0].Parts
+		for j := range parts {
+			a.keys = r.appendAhead(a.keys, parts[j].Key, nil)
+		}
+	}
+	a.touch(r, a.keys)
+	a.touch(r, a.limits)
+}
+
+func (r *Runner) appendAhead(keys []keyAhead, key, id []byte) []keyAhead {
+	if len(keys) == keysAhead {
+		return keys
+	}
+	shard, tag := r.keys.Locate(key)
+	return append(keys, keyAhead{shard: shard, tag: tag, id: id})
+}
+
+// touch reads the slots and records of keys, and adds the limits of the reservations among them to those that follow.
+func (a *ahead) touch(r *Runner, keys []keyAhead) {
+	locked := keys[:0]
+	for _, k := range keys {
+		if k.shard.TryLock() {
+			locked = append(locked, k)
+		}
+	}
+	for i := range locked {
+		a.touched |= locked[i].shard.Touch(locked[i].tag)
+	}
+	for i := range locked {
+		k := &locked[i]
+		at, head := k.shard.Seek(k.tag)
+		k.at, a.touched = at, a.touched|head
+	}
+	for i := range locked {
+		k := &locked[i]
+		if k.id == nil {
+			continue
+		}
+		if state := reservationAt(k.shard, k.shard.FindFrom(k.at, k.tag, k.id)); state != nil {
+			for _, _, parts := state.Parts(); len(parts.Rest) > 0; {
+				a.limits = r.appendAhead(a.limits, reservation.NextPart(&parts).Key, nil)
+			}
+		}
+	}
+	for i := range locked {
+		locked[i].shard.Unlock()
+	}
+}
