@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 	"time"
 
@@ -130,20 +131,15 @@ func (r *Request) LeadingOptions(op *engine.Op, words [][]byte, known []Option) 
 
 // checkGiven returns an error if an option was given before, or contradicts an earlier option.
 func checkGiven(known []Option, given uint64, at int) error {
-	if given == 0 {
-		return nil
-	}
 	name := known[at].Name
-	for i := range known {
-		switch other := known[i].Name; {
-		case given&(1<<i) == 0:
-		case i == at:
-			return errGivenTwice.With(name)
-		default:
-			for _, pair := range excluded {
-				if pair == [2]string{other, name} || pair == [2]string{name, other} {
-					return errCombined.With(name, other)
-				}
+	if given&(1<<at) != 0 {
+		return errGivenTwice.With(name)
+	}
+	for ; given != 0; given &= given - 1 {
+		other := known[bits.TrailingZeros64(given)].Name
+		for i := range excluded {
+			if a, b := excluded[i][0], excluded[i][1]; a == name && b == other || a == other && b == name {
+				return errCombined.With(name, other)
 			}
 		}
 	}

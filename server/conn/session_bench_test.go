@@ -27,6 +27,7 @@ var benchmarked = []struct{ name, command string }{
 	{"RL.CHECK", "RL.CHECK api id"},
 	{"RL.ALL, two shared", "RL.ALL TB key:id 15 30/60 TB tenant 1000000000 1000000000 TB all 1000000000 1000000000"},
 	{"RL.CHECK, two shared", "RL.CHECK shared id"},
+	{"RL.ALL AS, RL.SETTLE", "RL.ALL TB key:id 15 30/60 AS request:id FOR 10ms\nRL.SETTLE request:id 1"},
 	{"RL.CHECK, month", "RL.CHECK month id"},
 	{"RL.CHECK, month TZ", "RL.CHECK zone id"},
 }
@@ -54,12 +55,13 @@ func benchmarkSession(b *testing.B, command, limit string) {
 	s.receive(frames(strings.ReplaceAll("RL.POLICY SET shared TB key:{} 15 30/60 TB tenant 1000000000 1000000000 TB all 1000000000 1000000000", "15", limit)), batch, cfg)
 	s.receive(frames(strings.ReplaceAll("RL.POLICY SET month FW key:{} 15 @month", "15", limit)), batch, cfg)
 	s.receive(frames(strings.ReplaceAll("RL.POLICY SET zone FW key:{} 15 @month TZ Europe/Berlin FROM 17", "15", limit)), batch, cfg)
-	const pipeline = 64
+	const pipeline = 16
 	var inputs [][]byte
-	for i := range 2000 {
+	for i := range 8000 {
 		var in []byte
 		for j := range pipeline {
-			in = append(in, frames(strings.ReplaceAll(command, "id", fmt.Sprintf("%012d", (i*pipeline+j)*7919%100_000)))...)
+			command := strings.ReplaceAll(command, "id", fmt.Sprintf("%012d", (i*pipeline+j)*7919%100_000))
+			in = append(in, frames(strings.Split(command, "\n")...)...)
 		}
 		inputs = append(inputs, in)
 	}
