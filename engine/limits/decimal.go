@@ -10,9 +10,12 @@ import (
 // withoutExponent writes a number as programs print it, such as 1.5, 1e-05 or 2.5E+6, without its exponent, as
 // isDecimal takes it. ok is false if it is no such number.
 func withoutExponent(text string) (decimal string, ok bool) {
+	if isDecimal(text) { // most are
+		return text, true
+	}
 	at := strings.IndexAny(text, "eE")
 	if at < 0 {
-		return text, isDecimal(text)
+		return "", false
 	}
 	mantissa, digits := text[:at], text[at+1:]
 	if digits != "" && (digits[0] == '+' || digits[0] == '-') {
