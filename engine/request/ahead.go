@@ -21,6 +21,7 @@ var aheads = sync.Pool{New: func() any { return new(ahead) }}
 // goroutine has locked is left out.
 type ahead struct {
 	keys, limits []keyAhead
+	key          []byte // room for the key of a policy's limit
 	touched      uint64
 }
 
@@ -54,17 +55,25 @@ func isReservation(v engine.Verb) bool {
 	return v == engine.Reserve || v == engine.Extend || v == engine.Settle
 }
 
-// lookUp looks up the ids of ops and the limits of new reservations, then the limits of those that exist.
+// lookUp looks up the ids of ops and the limits that they ask, then the limits of reservations that exist.
 func (a *ahead) lookUp(r *Runner, ops []engine.Op) {
 	a.keys, a.limits = a.keys[:0], a.limits[:0]
-	for i := range ops {
+	for i := 0; i < len(ops) && len(a.keys) < keysAhead; i++ {
 		op := &ops[i]
 		if op.Verb != engine.Reserve {
 			a.keys = r.appendAhead(a.keys, op.Key, op.Key)
 			continue
 		}
 		a.keys = r.appendAhead(a.keys, op.Key, nil)
-		parts := op.Parts[0].Parts
+		request := &op.Parts[0]
+		for part := 0; request.Verb == engine.Check; part++ {
+			a.key = r.policies.AppendKey(a.key[:0], request.Key, request.Who, request.Args, part)
+			if len(a.key) == 0 {
+				break
+			}
+			a.keys = r.appendAhead(a.keys, a.key, nil)
+		}
+		parts := request.Parts
 		for j := range parts {
 			a.keys = r.appendAhead(a.keys, parts[j].Key, nil)
 		}
@@ -73,11 +82,15 @@ func (a *ahead) lookUp(r *Runner, ops []engine.Op) {
 	a.touch(r, a.limits)
 }
 
+// appendAhead adds a key, and reads the head of its shard, for the locks that follow.
 func (r *Runner) appendAhead(keys []keyAhead, key, id []byte) []keyAhead {
 	if len(keys) == keysAhead {
 		return keys
 	}
 	shard, tag := r.keys.Locate(key)
+	if !shard.TouchHead() {
+		return keys
+	}
 	return append(keys, keyAhead{shard: shard, tag: tag, id: id})
 }
 
