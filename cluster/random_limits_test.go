@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// randomShared returns a request to a fair share, a tree of classes or an adaptive rate, or a report to one. kind is
+// randomShared returns a request to a fair share, a tree of classes or an adaptive rate, perhaps with a penalty, or a report to one. kind is
 // its index in sharedKinds; -1 if it asks for no tokens.
 func randomShared(r *rand.Rand) (op engine.Op, kind int) {
 	limit := func(a limits.Algorithm, capacity int64) limits.Limit {
@@ -54,7 +54,9 @@ func randomShared(r *rand.Rand) (op engine.Op, kind int) {
 		{Key: []byte("root"), Limit: limit(limits.Class, sharedCapacity)},
 	}}
 	if r.IntN(3) == 0 {
-		op.Parts = append([]engine.Op{pool}, append(op.Parts, pace)...)
+		ban := engine.Op{Key: fmt.Append(nil, "ban", r.IntN(2)), Limit: limits.Limit{Algorithm: limits.Penalty, Capacity: 2,
+			Rate: limits.Rate{Period: int64(time.Second)}, Ban: int64(time.Second) / 4, LongestBan: int64(time.Second)}}
+		op.Parts = append([]engine.Op{pool}, append(op.Parts, pace, ban)...)
 	}
 	for i := range op.Parts {
 		op.Parts[i].Tokens = tokens

@@ -82,6 +82,9 @@ func (r *PartReader) Limit() limits.Limit {
 	if l.Algorithm == limits.SlidingSegments {
 		l.Segments = r.Byte()
 	}
+	if l.Algorithm == limits.Penalty {
+		r.Ban(&l)
+	}
 	if span&limits.HasAnchor != 0 {
 		if l.Anchor = r.Anchor(); l.Anchor == (calendar.Anchor{}) {
 			r.Fail() // it is written without
@@ -96,6 +99,11 @@ func (r *PartReader) Limit() limits.Limit {
 		}
 	}
 	return l
+}
+
+// Ban reads what [limits.Limit.AppendBan] wrote.
+func (r *PartReader) Ban(l *limits.Limit) {
+	l.Ban, l.LongestBan = int64(r.Uvarint()), int64(r.Uvarint())
 }
 
 // History reads what [limits.Limit.AppendHistory] wrote, of a limit with a History.

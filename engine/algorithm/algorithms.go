@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/balance"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/penalty"
 	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/engine/reservation"
 )
@@ -69,6 +70,10 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.Balance: {
 		Decide: decideBalance, Look: lookBalance, Refund: refundBalance, Mark: markBalance, Unreserve: unreserveBalance, Expired: balance.Expired, Rewind: balance.Rewind,
 		Need: needBalance, Full: func(*limits.Limit) int64 { return 0 }, Write: writeReservation, Valid: balance.Valid, Plain: balance.Plain},
+	limits.Penalty: {Bytes: penalty.Bytes, Expired: penalty.Expired, Rewind: rewindTimes(penalty.UntilAt, penalty.SinceAt),
+		Decide: func(c *Call) bool { return penalty.Decide(c.State, &c.Limit, c.Now, c.Result) },
+		Look:   func(c *Call) { penalty.Look(c.State, &c.Limit, c.Now, c.Result) },
+		Detail: func(c *Call) { penalty.Detail(c.State, &c.Limit, c.Now, c.Result) }},
 	limits.Adaptive: {Bytes: adaptiveBytes,
 		Decide: decideAdaptive, Look: lookAdaptive, Refund: refundAdaptive, Expired: adaptiveExpired, Rewind: rewindTimes(0, 24, pauseOffset, usedAtOffset), Detail: detailAdaptive},
 }

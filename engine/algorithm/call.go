@@ -24,6 +24,7 @@ type Call struct {
 	shares  shareScan // of the pool in state, once scanned
 	Class   classScan // of the node in state, once its algorithm has read it
 	Scanned bool
+	Counted bool     // a penalty has counted a denial
 	places  []uint16 // of members, while a pool is scanned; kept for reuse
 	Listed  int      // bytes of leases, members and grants listed since the batch began
 
@@ -56,7 +57,7 @@ var NoState [MaxState]byte
 
 // Begin fills c for an operation on a key without a state.
 func (c *Call) Begin(now int64, op *engine.Op, res *engine.Result) {
-	c.Now, c.Op, c.Result, c.Limit, c.Scanned = now, op, res, op.Limit, false
+	c.Now, c.Op, c.Result, c.Limit, c.Scanned, c.Counted = now, op, res, op.Limit, false, false
 	c.Prev, c.State, c.IsNew = op.Limit, NoState[:], true
 	c.Lent, c.Wrapped = 0, false
 }

@@ -127,7 +127,7 @@ func plainClass(state []byte, now int64) []byte {
 
 // IsToBeKept reports whether a decision changes the state.
 func (c *Call) IsToBeKept() bool {
-	return c.Result.Granted > 0 || c.Limit.Algorithm == limits.Class && c.Result.Status == engine.OK && c.Class.Changes
+	return c.Result.Granted > 0 || c.Counted || c.Limit.Algorithm == limits.Class && c.Result.Status == engine.OK && c.Class.Changes
 }
 
 // ScanAsked reads the class that asks, under the assured rate that it asks with.

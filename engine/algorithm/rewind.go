@@ -29,7 +29,7 @@ func fullAfter(l *limits.Limit, now int64) int64 {
 		start, end := WindowAt(now, l)
 		return end - start
 	}
-	return 2 * l.Rate.Period
+	return 2 * max(l.Rate.Period, l.LongestBan)
 }
 
 // turnBack turns back the times at places of a state. A zero is none, and the largest number is no end.

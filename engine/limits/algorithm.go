@@ -53,6 +53,7 @@ const (
 
 	SlidingSegments // SW.ACQUIRE with SEGMENTS
 	Balance         // BAL.ACQUIRE
+	Penalty         // PENALTY in RL.ALL and policies
 )
 
 // Param is one parameter of a limit as [Limit.Params] reports it.
@@ -117,6 +118,7 @@ var propertiesOf = [...]properties{
 
 	SlidingSegments: {name: "sliding-segments", format: 3, decides: true, keeps: true, warns: true, params: segmentsParams},
 	Balance:         {name: "balance", format: 3, decides: true, params: noParams},
+	Penalty:         {name: "penalty", format: 3, decides: true, params: penaltyParams},
 }
 
 // AlgorithmCount is the number of algorithms and kinds of keys, [NoAlgorithm] among them.
@@ -193,6 +195,14 @@ func windowParams(l *Limit) []Param {
 
 func segmentsParams(l *Limit) []Param {
 	return append(windowParams(l), Param{"segments", strconv.Itoa(int(l.Segments))})
+}
+
+func penaltyParams(l *Limit) []Param {
+	params := []Param{{"denials", strconv.FormatInt(l.Capacity, 10)}, {"window", FormatDuration(l.Rate.Period)}, {"ban", FormatDuration(l.Ban)}}
+	if l.LongestBan != l.Ban {
+		params = append(params, Param{"doubling", FormatDuration(l.LongestBan)})
+	}
+	return params
 }
 
 func fixedWindowParams(l *Limit) []Param {

@@ -32,9 +32,13 @@ type Limit struct {
 	Rollover  uint8           // FixedWindow with a History, not FromFirst: percent of the capacity, 1 to MaxRollover, that a window at most adds to the next, of what it has left; 0 for none
 	Warn      uint8           // percent of the capacity, 1 to MaxWarn: once that part is used, a warning is given; 0 for none
 	Anchor    calendar.Anchor // FixedWindow: the zone and the beginning of its windows, if the Span has a [Span.Unit]
-	Capacity  int64           // most tokens that can be granted at once, 1 to MaxTokens
+	Capacity  int64           // most tokens that can be granted at once, 1 to MaxTokens; Penalty: the denials that begin a ban
 	Least     int64           // Adaptive: the fewest tokens to Rate.Period, 1 to Rate.Tokens; 0 of others
 	Rate      Rate            // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
+
+	// Penalty: the length of a ban, and of the longest that doubling may make of it, in nanoseconds, Ban to MaxDuration; 0 of
+	// others.
+	Ban, LongestBan int64
 }
 
 // Check reports whether a client may ask for the limit: nil, [ErrFillTime], or an error that wraps [ErrLimit] and names
@@ -64,7 +68,7 @@ const (
 )
 
 // Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, Least or
-// Segments where the algorithm has them, the zone and beginning of the Anchor, if it is not zero, as varints; the
+// Segments where the algorithm has them, Ban and LongestBan too, the zone and beginning of the Anchor, if it is not zero, as varints; the
 // History as AppendHistory writes it, and Warn in a byte, each unless it is zero.
 func (l *Limit) Append(b []byte) []byte {
 	span, hasAnchor := byte(l.Span), l.Anchor != calendar.Anchor{}
@@ -87,6 +91,9 @@ func (l *Limit) Append(b []byte) []byte {
 	if l.Algorithm == SlidingSegments {
 		b = append(b, l.Segments)
 	}
+	if l.Algorithm == Penalty {
+		b = l.AppendBan(b)
+	}
 	if hasAnchor {
 		b = l.Anchor.Append(b)
 	}
@@ -97,6 +104,11 @@ func (l *Limit) Append(b []byte) []byte {
 		b = append(b, l.Warn)
 	}
 	return b
+}
+
+// AppendBan appends Ban and LongestBan.
+func (l *Limit) AppendBan(b []byte) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(l.Ban)), uint64(l.LongestBan))
 }
 
 // HasRollover is the bit of the byte of a History which a byte of the Rollover follows.
@@ -152,6 +164,8 @@ func (l *Limit) invalidField() string {
 		return "part that rolls over"
 	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
 		return "least rate"
+	case (l.Algorithm == Penalty) != (l.Ban > 0) || l.Ban < 0 || l.LongestBan < l.Ban || l.LongestBan > MaxDuration || l.Ban == 0 && l.LongestBan != 0:
+		return "ban"
 	case l.Segments > MaxSegments || (l.Algorithm == SlidingSegments) != (l.Segments >= minSegments):
 		return "number of segments"
 	case l.Warn > MaxWarn || l.Warn != 0 && !l.Algorithm.Base().Warns():

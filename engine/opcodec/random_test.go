@@ -50,6 +50,10 @@ func anyLimit(r *rand.Rand) limits.Limit {
 		if l.Algorithm == limits.SlidingSegments {
 			l.Segments = uint8(r.IntN(limits.MaxSegments + 2))
 		}
+		if l.Algorithm == limits.Penalty {
+			l.Ban = r.Int64N(limits.MaxDuration)
+			l.LongestBan = l.Ban + r.Int64N(2)*r.Int64N(limits.MaxDuration)
+		}
 		l.Rate = limits.Rate{Period: limits.MinDuration + r.Int64N(limits.MaxDuration)}
 		switch r.IntN(3) {
 		case 0:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // acquireAll decides the parts of whole at one instant: tokens are taken from every limit or from none. It locks the
@@ -66,6 +67,7 @@ func (g *group) decide(now int64, whole *engine.Op, parts []engine.Op, res *engi
 		if g.lookAgain(parts); res.Status != engine.OK || whole.Options&engine.Peek != 0 {
 			return true
 		}
+		countDenial(g, parts, res)
 		return g.registerTrees(now, parts, readOnly)
 	}
 	res.Allowed, res.Granted = true, max(1, whole.Tokens)
@@ -195,7 +197,7 @@ func (g *group) askPart(now int64, part *engine.Op, i int, res *engine.Result) {
 		c.Report()
 		return
 	}
-	if c.IsNew {
+	if c.IsNew && c.Limit.Algorithm != limits.Penalty { // whose key is made when a denial counts
 		if t.rules = g.rulesFor(part.Key, t.place.Found); t.rules != nil {
 			g.decideAdmission(c, i)
 			return

@@ -83,7 +83,7 @@ func isPaid(p *reservation.Part) bool {
 	if p.Limit.Algorithm == limits.Concurrency {
 		return p.Charged() == 0
 	}
-	return p.FixedCost
+	return p.FixedCost || p.Limit.Algorithm == limits.Penalty // which counts requests, and not their parts
 }
 
 // mostOf is the number of tokens that the limits can give, after a denial: those that each of them has left, and with a

@@ -70,7 +70,7 @@ func (g *group) amounts(r *Runner, state reservation.State, op *engine.Op) (coun
 			amount = p.Charged()
 		}
 		switch isAncestor := p.Limit.Algorithm == limits.Class && len(p.Who) == 0 && count > 0; {
-		case p.Limit.Algorithm == limits.Concurrency:
+		case p.Limit.Algorithm == limits.Concurrency, p.Limit.Algorithm == limits.Penalty:
 			amount = 0
 		case isAncestor && g.settlements[count-1].Limit.Algorithm == limits.Class:
 			amount = g.settlements[count-1].amount // a tree is charged as a whole

@@ -184,6 +184,9 @@ func appendParameters(b []byte, l *limits.Limit, has byte) []byte {
 	if l.Algorithm == limits.SlidingSegments {
 		b = append(b, l.Segments)
 	}
+	if l.Algorithm == limits.Penalty {
+		b = l.AppendBan(b)
+	}
 	if has&hasSpan == hasSpan {
 		b = appendSpan(b, l)
 	} else {
@@ -271,6 +274,9 @@ func NextPart(r *engine.PartReader) (p Part) {
 	}
 	if p.Limit.Algorithm == limits.SlidingSegments {
 		p.Limit.Segments = r.Byte()
+	}
+	if p.Limit.Algorithm == limits.Penalty {
+		r.Ban(&p.Limit)
 	}
 	if has&hasSpan == hasSpan {
 		readSpan(r, &p.Limit)

@@ -309,10 +309,11 @@ func brokenPromise(s *Store, st step, got engine.Result) string {
 
 // The meters, which decide alike, have a separate model: see TestMeterEqualsExactFractions; the fair share and trees of
 // classes too: see TestFairShareEqualsNaiveModel and TestClassesEqualNaiveModel. The adaptive bucket: see
-// TestAdaptiveEqualsABucketOfItsRate. The balance: see TestCreditsEqualNaiveModel.
+// TestAdaptiveEqualsABucketOfItsRate. The balance: see TestCreditsEqualNaiveModel. The
+// penalty: see TestPenaltyEqualsNaiveModel.
 func TestEveryAlgorithmHasATwin(t *testing.T) {
 	for _, a := range limits.Algorithms() {
-		has := a <= limits.LeakyBucket || a == limits.FairShare || a == limits.Class || a == limits.Adaptive || a == limits.Balance
+		has := a <= limits.LeakyBucket || a == limits.FairShare || a == limits.Class || a == limits.Adaptive || a == limits.Balance || a == limits.Penalty
 		for _, tw := range twins {
 			has = has || tw.algorithm == a
 		}

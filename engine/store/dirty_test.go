@@ -251,11 +251,12 @@ func FuzzLoad(f *testing.F) {
 	for i := range int64(3) {
 		ask(s, epoch, payment("credits", 9, i*sec+epoch*min(i, 1)))
 	}
+	ask(s, epoch, knock(penaltyLimit(2, 60*sec, sec, 9*sec), "penalty"))
 	s.Scan(0, 1<<20, epoch, func(e keyspace.Entry) {
 		switch e.Limit.Algorithm {
 		case limits.Reservation:
 			f.Add(uint8(limits.Reservation), uint8(0), int64(1), int64(0), 600*sec, bytes.Clone(e.State))
-		case limits.Class, limits.Adaptive, limits.Balance:
+		case limits.Class, limits.Adaptive, limits.Balance, limits.Penalty:
 			f.Add(uint8(e.Limit.Algorithm), uint8(0), e.Limit.Capacity, e.Limit.Rate.Tokens, e.Limit.Rate.Period, bytes.Clone(e.State))
 		}
 	})
@@ -269,6 +270,9 @@ func FuzzLoad(f *testing.F) {
 		}
 		if l.Algorithm == limits.SlidingSegments {
 			l.Segments, l.Span = span, 0
+		}
+		if l.Algorithm == limits.Penalty {
+			l.Ban, l.LongestBan, l.Rate.Tokens = 1+int64(span)*sec, limits.MaxDuration, 0
 		}
 		if l.Algorithm.Known() && l.Algorithm.Base() == limits.FixedWindow && l.Span != limits.FromFirst && capacity%2 == 0 {
 			l.History, l.Rollover = 3, 50
@@ -294,6 +298,7 @@ func FuzzLoad(f *testing.F) {
 		ask(s, epoch, engine.Op{Verb: engine.ListMembers, Key: key})
 		ask(s, epoch, engine.Op{Verb: engine.Leases, Key: key})
 		ask(s, epoch, tree("k", "root"))
+		ask(s, epoch, knock(op.Limit, "k"))
 		ask(s, epoch+sec, tree(string(keyOf(100)), "k"))
 		ask(s, epoch+sec, tree(string(keyOf(200)), "k"))
 		ask(s, epoch+sec, engine.Op{Verb: engine.Adapt, Key: key, Report: &engine.Report{Good: 1, Every: sec, Down: engine.WholeRate / 2, Up: engine.WholeRate, Pause: 1}})

@@ -36,6 +36,7 @@ func TestRewoundStoreGoesOnAlike(t *testing.T) {
 		}
 		// What the steps meet depends on how many algorithms there are: this is there in any case.
 		ask(ahead, now, engine.Op{Key: []byte("plain"), Limit: limits.Limit{Algorithm: limits.FixedWindow, Capacity: 5, Rate: limits.Rate{Period: sec}}, Tokens: 1})
+		ask(ahead, now, engine.Op{Key: []byte("cut"), Limit: limits.Limit{Algorithm: limits.SlidingSegments, Segments: 2, Capacity: 5, Rate: limits.Rate{Period: sec}}, Tokens: 1})
 		back := New(Config{Shards: 2, Commands: txSteps{}})
 		ahead.Scan(0, 1<<30, now, func(e keyspace.Entry) {
 			compared[e.Limit.Algorithm]++

@@ -78,6 +78,11 @@ func stepRequest(r *rand.Rand, n int) engine.Op {
 			p.Tokens, p.Options = op.Tokens, op.Options
 			op.Parts = append(op.Parts, p)
 		}
+		if r.IntN(3) == 0 {
+			p := stepPart(r, 8+23-slices.Index(limits.Algorithms(), limits.Penalty))
+			p.Tokens, p.Options = op.Tokens, op.Options
+			op.Parts = append([]engine.Op{p}, op.Parts...)
+		}
 		stepElse(r, &op)
 		return op
 	}
@@ -224,6 +229,10 @@ func stepPart(r *rand.Rand, n int) engine.Op {
 	}
 	if algorithm.Warns() && l.Capacity%2 == 0 {
 		l.Warn = uint8(1 + 4*n)
+	}
+	if algorithm == limits.Penalty { // of few denials
+		l.Capacity, l.Ban = 1+l.Capacity%4, 1+r.Int64N(3)*sec
+		l.LongestBan = l.Ban * (1 + r.Int64N(2)*9)
 	}
 	if algorithm == limits.Balance {
 		l = limits.Limit{Algorithm: algorithm}

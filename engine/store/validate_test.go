@@ -24,6 +24,9 @@ func TestOnlyLimitsThatDecideAreAsked(t *testing.T) {
 		if a == limits.SlidingSegments {
 			limit.Segments = 2
 		}
+		if a == limits.Penalty {
+			limit.Ban, limit.LongestBan = 1, 2
+		}
 		part := []engine.Op{{Key: []byte("k"), Who: []byte("w"), Limit: limit, Tokens: 1}}
 		if a == limits.Class {
 			part = treeOp(1, bucket(1, 1, sec), []string{"k", "root"}, limit, limit).Parts

@@ -41,7 +41,7 @@ func readSpecs(words []string) (all []request, rest []string, err error) {
 		if len(words) > 0 {
 			got = words[0][:min(64, len(words[0]))]
 		}
-		return nil, nil, refuse("ERR spec: must begin with one of CL TB LB LQ FW SW SL CC FS AD HT BAL UNDER, got '%s'", got)
+		return nil, nil, refuse("ERR spec: must begin with one of CL TB LB LQ FW SW SL CC FS AD HT BAL PENALTY UNDER, got '%s'", got)
 	}
 	return all, words, nil
 }

@@ -125,11 +125,14 @@ func WriteFailure(w *resp.Writer, res *engine.Result) bool {
 	case engine.NotDurable:
 		w.Error(ErrNotKept.Error())
 	case engine.NotRefundable:
-		if res.Held.Algorithm == limits.FairShare {
+		switch res.Held.Algorithm {
+		case limits.FairShare:
 			w.Error(errSharesNotRefundable.Error())
-			return true
+		case limits.Penalty:
+			w.Error(errBanNotRefundable.Error())
+		default:
+			w.Error(errNotRefundable.Error())
 		}
-		w.Error(errNotRefundable.Error())
 	case engine.TooManyCredits:
 		w.Error(errTooManyCredits.With(limits.MaxTokens).Error())
 	case engine.TooManyGrants:

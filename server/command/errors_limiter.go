@@ -28,9 +28,10 @@ var (
 		"Let payments of one day or month expire at the same time, such as the end of the day: such credits count as one.")
 	errSharesNotRefundable = LimiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
 		"`RL.REFUND` cannot know whose tokens to give back. Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
-	errNotRefundable = LimiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded", "")
-	errKeyTooLong    = LimiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d", "")
-	ErrWrongType     = LimiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
+	errBanNotRefundable = LimiterErrors.Add("ERR key: a penalty has no tokens; DEL ends a ban", "")
+	errNotRefundable    = LimiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded", "")
+	errKeyTooLong       = LimiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d", "")
+	ErrWrongType        = LimiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
 		"The key belongs to another algorithm. Give each algorithm its own keys, or `DEL` the key first.")
 	ErrHoldsData   = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a limiter: choose another key, or DEL this one", "")
 	ErrOutOfMemory = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for another key",

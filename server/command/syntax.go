@@ -16,7 +16,7 @@ type Argument struct {
 var IntegerArguments = map[string]bool{
 	"max_burst": true, "count": true, "period": true, "quantity": true, "capacity": true, "tokens": true,
 	"max-burst": true, "tokens-per-period": true, "tat": true,
-	"limit": true, "amount": true, "rate_capacity": true, "ceil_capacity": true,
+	"limit": true, "amount": true, "denials": true, "rate_capacity": true, "ceil_capacity": true,
 	"cursor": true, "index": true, "protover": true, "numreplicas": true, "timeout": true, "client-id": true,
 }
 

@@ -233,3 +233,15 @@ func TestNeverGranted(t *testing.T) {
 		t.Errorf("%v, %v", out, err)
 	}
 }
+
+// A policy with a penalty shows the limit of its requests, until there is a ban.
+func TestBan(t *testing.T) {
+	h := newHost(t, nil)
+	h.do("RL.POLICY SET plans TB plan:{} 9 1/h PENALTY ban:{} 2 1m 2h")
+	h.play([]step{
+		{"stint plan=a", "OK | OK 8/9 UNKNOWN 3600s plans"},
+		{"stint 9@plan=a", "OVER_LIMIT | OVER_LIMIT 0/9 UNKNOWN 3600s plans"},
+		{"stint 9@plan=a", "OVER_LIMIT | OVER_LIMIT 0/2 UNKNOWN 7200s plans"},
+		{"stint plan=a", "OVER_LIMIT | OVER_LIMIT 0/2 UNKNOWN 7200s plans"},
+	})
+}

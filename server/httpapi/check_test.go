@@ -44,6 +44,8 @@ func TestCheck(t *testing.T) {
 			`"binding":0,"wait_ms":3600000`, `"limits:0";r=1;t=3600, "limits:1";r=0`, `"limits:0";q=5, "limits:1";q=0`, "3600"},
 		{`{"limits":[{"algorithm":"FW","key":"plan","limit":5,"window":"1h"},{"algorithm":"BAL","key":"none","else":true}],"tokens":6}`, 402,
 			`{"type":"about:blank","title":"Payment Required","status":402,`, `"limits:1";r=0, "limits:0";r=1`, `"limits:1";q=0, "limits:0";q=5`, ""},
+		{`{"limits":[{"algorithm":"FW","key":"plan","limit":5,"window":"1h"},{"algorithm":"PENALTY","key":"ban","denials":1,"window":"1m","ban":"2h","doubling":"1d"}],"tokens":2}`, 429,
+			`"binding":1,"wait_ms":7200000`, `"limits:1";r=0;t=7200, "limits:0";r=1`, `"limits:1";q=1, "limits:0";q=5`, "7200"},
 		{`{"limits":[{"algorithm":"FS","key":"pool","capacity":10,"rate":"1/h","member":"a","weight":2}]}`, 200, `"limits":[{"limit":10,`, `"limits";r=8`, `"limits";q=10`, ""},
 	} {
 		a := h.post("/v1/check", step.body)

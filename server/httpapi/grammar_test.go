@@ -92,8 +92,8 @@ func requestsToTry(d document) []attempt {
 		{path: authPath, body: "policy=api&id-header=X-Value&with-header.tenant=X-Value", header: "v", fields: []string{"id-header", "with-header.tenant", "X-Value"}},
 	}
 	example := map[string]any{"key": "k", "capacity": 2, "rate": "1/h", "limit": 2, "window": "1h", "max_burst": 1, "count": 1, "period": 3600, "ttl": "1h", "holder": "me", "member": "me",
-		"min": "1/h", "max": "1/h", "rate_capacity": 2, "ceil_capacity": 2, "ceil": "1/h"}
-	options := map[string]any{"cost": 1, "keep": 0, "weight": 1, "tz": "Asia/Tokyo", "from": 3, "history": 2, "rollover": "50%", "segments": 6, "warn": "80%", "spread": true}
+		"min": "1/h", "max": "1/h", "rate_capacity": 2, "ceil_capacity": 2, "ceil": "1/h", "denials": 2, "ban": "1h"}
+	options := map[string]any{"cost": 1, "keep": 0, "weight": 1, "tz": "Asia/Tokyo", "from": 3, "history": 2, "rollover": "50%", "segments": 6, "doubling": "1d", "warn": "80%", "spread": true}
 	for _, word := range limiter.SpecWords() {
 		limit := map[string]any{"algorithm": word}
 		names, _ := limiter.SpecArguments(word)

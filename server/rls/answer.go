@@ -167,13 +167,13 @@ func (p *Plan) set(i int, l level, a *Answer) {
 	}
 }
 
-// lowest returns the level of the policy's limit with the fewest tokens left. It warns if any limit does.
+// lowest returns the level of the policy's limit with the smallest part left. It warns if any limit does.
 func lowest(all []redcon.RESP, granted bool) level {
 	var least level
 	warns := false
 	for n, one := range all {
 		l := levelOf(one)
-		if n == 0 || l.remaining < least.remaining {
+		if n == 0 || float64(l.remaining)*float64(least.limit) < float64(least.remaining)*float64(l.limit) {
 			least = l
 		}
 		warns = warns || l.warns

@@ -9,9 +9,9 @@ import (
 )
 
 // decidesNow reports whether rules can have an algorithm. The protocol cannot express the wait in a queue, the release
-// of a lease, the member of a fair share, the segments of a window, the ancestors of a class, or a payment.
+// of a lease, the member of a fair share, the segments of a window, the ancestors of a class, a payment, or a ban.
 func decidesNow(a limits.Algorithm) bool {
-	return a != limits.LeakyQueue && a != limits.Class && a != limits.SlidingSegments && a != limits.Balance && !a.NeedsWho()
+	return a != limits.LeakyQueue && a != limits.Class && a != limits.SlidingSegments && a != limits.Balance && a != limits.Penalty && !a.NeedsWho()
 }
 
 // algorithmOf returns the algorithm with a name as in the reply of TYPE, or with underscores. It returns NoAlgorithm if

@@ -28,6 +28,8 @@ var limitSpecs = []limitSpec{
 		noWarn: "a class borrows from those above it, so its use may be near its ceiling all the time"},
 	{word: "BAL", algorithm: limits.Balance, amount: "tokens", read: func(*command.Request, [][]byte) (l limits.Limit, err error) { return l, nil },
 		noWarn: "a balance has no limit of which a part could be used"},
+	{word: "PENALTY", algorithm: limits.Penalty, params: []string{"denials", "window", "ban"}, options: " [DOUBLING longest]", read: readPenalty,
+		noWarn: "it has no tokens that could be used"},
 	{word: "UNDER", algorithm: limits.Class, params: []string{"capacity", "rate"}, read: readBucket, isAncestor: true},
 }
 

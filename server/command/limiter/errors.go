@@ -15,6 +15,7 @@ var (
 	errKeepsNoWindows = command.LimiterErrors.Add("ERR HISTORY: needs FW, got %s", "")
 	errRollsNothing   = command.LimiterErrors.Add("ERR ROLLOVER: needs FW and a window that begins with @, such as @month, got '%s'", "")
 	errNotSegmented   = command.LimiterErrors.Add("ERR SEGMENTS: needs SW, got %s", "")
+	errDoublesNothing = command.LimiterErrors.Add("ERR DOUBLING: needs PENALTY, got %s", "")
 	errAsWithoutFor   = command.LimiterErrors.Add("ERR AS: needs FOR and the duration for which the request is remembered", "")
 	errNoPayment      = command.LimiterErrors.Add("ERR AS: BAL.ADD needs AS and the id of the payment", "")
 	errEmptyID        = command.LimiterErrors.Add("ERR AS: the id must not be empty", "")

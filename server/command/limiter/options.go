@@ -87,7 +87,7 @@ func waitForPlace(r *command.Request, op *engine.Op) error {
 
 func setCost(_ *command.Request, op *engine.Op, value []byte) (err error) {
 	most := int64(limits.MaxTokens)
-	if op.Limit.Algorithm == limits.Concurrency {
+	if a := op.Limit.Algorithm; a == limits.Concurrency || a == limits.Penalty {
 		most = 1
 	}
 	op.Options |= engine.FixedCost

@@ -90,7 +90,7 @@ func appendSpec(r *command.Request, k *limitSpec, words [][]byte, first int) (re
 	return readSpec(r, &r.Parts[first+position], k, words, position)
 }
 
-var specOptions = []command.Option{optCost, optKeep, optWeight, optZone, optFrom, optHistory, optRollover, optSegments, optWarn, optSpread}
+var specOptions = []command.Option{optCost, optKeep, optWeight, optZone, optFrom, optHistory, optRollover, optSegments, optDoubling, optWarn, optSpread}
 
 // SpecOption is an option that may follow a limit.
 type SpecOption struct {

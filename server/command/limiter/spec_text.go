@@ -104,7 +104,7 @@ func appendParameters(w *command.Words, algorithm string, parameters []string) {
 // isLimitOption reports whether a parameter of a limit is written as an option, after the other parameters.
 func isLimitOption(name string) bool {
 	switch strings.ToUpper(name) {
-	case zoneWord, fromWord, historyWord, rolloverWord, segmentsWord, warnWord:
+	case zoneWord, fromWord, historyWord, rolloverWord, segmentsWord, doublingWord, warnWord:
 		return true
 	}
 	return false
