@@ -72,7 +72,7 @@ func report(res *engine.Result, added, left int64, showDebt bool) {
 // Look reports a state: as the limit, the credits that were added and have not expired.
 func Look(state []byte, now int64, op *engine.Op, res *engine.Result) {
 	added, left := Credits(state[sizeBytes:]).sum(now)
-	report(res, added, left, op.Verb == engine.Look || op.Verb == engine.ListCredits)
+	report(res, added, left, op.Verb == engine.Look || op.Verb == engine.ListCredits || op.Verb == engine.AddCredits)
 }
 
 // GiveBack gives back credits in place: op.Tokens at most, and none to a grant that expires later than until.

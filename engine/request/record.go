@@ -120,9 +120,8 @@ func (g *group) repeat(now int64, parts []engine.Op, res *engine.Result) (done b
 	res.Granted, res.Wait, charged = reservation.State(c.State).Parts()
 	for i := range parts {
 		g.report(now, i, &parts[i], &res.Parts[i])
-		if p := reservation.NextPart(&charged); g.division.cost > 0 {
-			res.Parts[i].Granted = p.Charged()
-		}
+		p := reservation.NextPart(&charged)
+		res.Parts[i].Granted = p.Charged()
 	}
 	return true
 }

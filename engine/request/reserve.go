@@ -67,9 +67,7 @@ func (g *group) reportReserved(now int64, res *engine.Result) {
 		p := &g.settlements[i]
 		g.parts[i] = p.asPart()
 		g.report(now, i, &g.parts[i], &res.Parts[i])
-		if g.settlements[len(g.settlements)-1].Else {
-			res.Parts[i].Granted = p.Charged()
-		}
+		res.Parts[i].Granted = p.Charged()
 	}
 }
 

@@ -45,8 +45,13 @@ func setFrom(_ *command.Request, op *engine.Op, value []byte) error {
 func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
 	unit, ok := limit.Span.Unit()
 	if !ok {
-		words := paramWords([]string{specOf(limit.Algorithm).word}, *limit)
-		return unit, errNotOfCalendar.With(option, words[len(words)-1])
+		return unit, errNotOfCalendar.With(option, lastWord(limit))
 	}
 	return unit, nil
+}
+
+// lastWord is what a limit has in the place of a window: the last of its parameters, or its own word if it has none.
+func lastWord(limit *limits.Limit) string {
+	words := paramWords([]string{specOf(limit.Algorithm).word}, *limit)
+	return words[len(words)-1]
 }

@@ -18,8 +18,7 @@ const rolloverHistory = 2
 func setRollover(_ *command.Request, op *engine.Op, value []byte) (err error) {
 	l := &op.Limit
 	if l.Algorithm != limits.FixedWindow || l.Span == limits.FromFirst {
-		words := paramWords(nil, *l)
-		return errRollsNothing.With(words[len(words)-1])
+		return errRollsNothing.With(lastWord(l))
 	}
 	if l.History == 0 {
 		l.History = rolloverHistory
