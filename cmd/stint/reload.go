@@ -54,7 +54,7 @@ func (p *process) setPolicies(ctx context.Context, s *server.Server, file string
 	if err != nil {
 		return err
 	}
-	changes, err := policyset.Apply(ctx, s, server.FromSettings, want, true, "")
+	_, changes, err := policyset.Apply(ctx, s, server.FromSettings, want, true, "")
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

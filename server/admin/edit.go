@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"slices"
@@ -38,12 +36,7 @@ func versionOf(p *policy.Policy, known bool) string {
 	if !known {
 		return "none"
 	}
-	hash := sha256.New()
-	fmt.Fprintf(hash, "%t %t", p.Shadow, p.Strict)
-	for _, part := range p.Parts {
-		fmt.Fprintf(hash, "\n%s", limiter.SpecText(part))
-	}
-	return hex.EncodeToString(hash.Sum(nil)[:8])
+	return policyset.RuleOf(p).Version()
 }
 
 func readDraft(r *http.Request) (d draft, err error) {
@@ -255,8 +248,8 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	if err != nil {
 		return nil, err
 	}
-	a.setting.Lock()
-	defer a.setting.Unlock()
+	s.ChangingPolicies.Lock()
+	defer s.ChangingPolicies.Unlock()
 	before, known := s.Keys().Policy(d.Name)
 	if d.Version != "" && d.Version != versionOf(&before, known) {
 		return nil, userError{"somebody else has changed this policy since its effect was shown: check its effect again"}

@@ -83,8 +83,8 @@ func (a *Admin) override(ctx context.Context, s *server.Server, r *http.Request)
 	if err != nil {
 		return nil, err
 	}
-	a.setting.Lock()
-	defer a.setting.Unlock()
+	s.ChangingPolicies.Lock()
+	defer s.ChangingPolicies.Unlock()
 	before, known := s.Keys().PolicyOf(c.Policy, []byte(c.ID))
 	if c.Version != versionOf(&before, known) {
 		return nil, userError{"somebody else has changed the limits of this caller since they were shown: load them again"}

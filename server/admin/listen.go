@@ -41,7 +41,6 @@ type Admin struct {
 	problems problems
 	watch    watch
 
-	setting   sync.Mutex // held from the check of a policy's version to its change
 	replaying sync.Mutex // one replay at a time, because it uses a whole processor
 
 	http  *http.Server

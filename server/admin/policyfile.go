@@ -26,21 +26,19 @@ func (a *Admin) setPolicyFile(ctx context.Context, s *server.Server, r *http.Req
 	if err := readJSON(r, &q, "policies, prune, apply and version"); err != nil {
 		return nil, err
 	}
-	a.setting.Lock()
-	defer a.setting.Unlock()
-	have, err := policyset.Of(s)
-	if err != nil {
-		return nil, userError{err.Error()}
-	}
-	v := &policyset.Reply{Version: have.Version(), Changes: []policyset.Shown{}}
 	if !q.Apply {
+		have, err := policyset.Of(s)
+		if err != nil {
+			return nil, userError{err.Error()}
+		}
 		changes, err := policyset.Compare(s, have, q.Policies, q.Prune)
 		if err != nil {
 			return nil, userError{err.Error()}
 		}
+		v := &policyset.Reply{Version: have.Version(), Changes: []policyset.Shown{}}
 		return v, a.addEffects(ctx, s, v, changes)
 	}
-	changes, err := policyset.Apply(ctx, s, r.RemoteAddr, q.Policies, q.Prune, q.Version)
+	have, changes, err := policyset.Apply(ctx, s, r.RemoteAddr, q.Policies, q.Prune, q.Version)
 	switch {
 	case err == nil:
 	case errors.Is(err, policyset.ErrChanged), errors.As(err, new(server.ErrReply)), ctx.Err() == nil:
@@ -48,6 +46,7 @@ func (a *Admin) setPolicyFile(ctx context.Context, s *server.Server, r *http.Req
 	default:
 		return nil, err
 	}
+	v := &policyset.Reply{Version: have.Version(), Changes: []policyset.Shown{}}
 	for _, c := range changes {
 		v.Changes = append(v.Changes, policyset.Shown{Change: c})
 	}

@@ -4,10 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/policy"
+	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/policyset"
 )
 
@@ -141,6 +147,53 @@ func TestPolicyFileIsSetWholly(t *testing.T) {
 	} {
 		if status, text := h.send(http.MethodPost, policyFilePath, body); status != http.StatusBadRequest || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+}
+
+// losingDecider answers changes of policies as a cluster does that has lost its leader: it made them, or did not.
+type losingDecider struct {
+	decider.Decider
+	status engine.Status
+	makes  bool
+}
+
+func (d *losingDecider) Decide(b *engine.Batch) (finished bool) {
+	isChange := slices.ContainsFunc(b.Ops, func(op engine.Op) bool { return op.Verb == engine.SetPolicy })
+	if !isChange || d.makes {
+		d.Decider.Decide(b)
+	}
+	for i := range b.Results {
+		if isChange {
+			b.Results[i].Clear()
+			b.Results[i].Status = d.status
+		}
+	}
+	return true
+}
+
+// An answer says whether the changes may have been made although nobody knows.
+func TestPolicyFileOfALostLeader(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lost losingDecider
+		says string
+	}{
+		"uncertain, made":     {losingDecider{status: engine.Uncertain, makes: true}, "UNCERTAIN"},
+		"uncertain, not made": {losingDecider{status: engine.Uncertain}, "UNCERTAIN"},
+		"no leader":           {losingDecider{status: engine.NoLeader}, "nothing was changed"},
+	} {
+		h := newHost(t, func(_ *config.Config, o *server.Options) {
+			tc.lost.Decider = &decider.Local{Store: o.Keys.(*store.Store), Clock: o.Clock}
+			o.Decider = &tc.lost
+		})
+		h.serve()
+		status, body, _ := h.demand(policyset.Request{Policies: policyset.Set{"a": rule("TB a:{} 1 1/s"), "b": rule("TB b:{} 1 1/s")}, Apply: true})
+		mayBeMade := strings.Contains(body, "the changes may have been made: look at the changes again")
+		if status != http.StatusBadRequest || !strings.Contains(body, tc.says) || mayBeMade != (tc.lost.status == engine.Uncertain) {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+		if made := len(h.exported().Policies) == 2; made != tc.lost.makes {
+			t.Errorf("%s: %v", name, h.exported().Policies)
 		}
 	}
 }

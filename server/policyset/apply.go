@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/tidwall/redcon"
 
@@ -16,39 +15,39 @@ import (
 // ErrChanged says that the policies were changed since the changes were shown.
 var ErrChanged = errors.New("somebody else has changed the policies since the changes were shown: look at the changes again")
 
-// applying serializes changes of sets, so that the version that one of them expects is still there when it begins.
-var applying sync.Mutex
-
-// Apply makes the changes between the policies of a server and those that it should have, all of them or none, and
-// returns them. With a version other than "" it returns [ErrChanged] if the present policies have another one. from is
-// who asks, in the server's log of commands.
-func Apply(ctx context.Context, s *server.Server, from string, want Set, prune bool, version string) ([]Change, error) {
-	applying.Lock()
-	defer applying.Unlock()
-	have, err := Of(s)
-	if err != nil {
-		return nil, err
+// Apply makes the changes between the policies of a server and those that it should have, all of them or none. It
+// returns them, and the policies before them. With a version other than "" it returns [ErrChanged] if the present
+// policies have another one. from is who asks, in the server's log of commands.
+func Apply(ctx context.Context, s *server.Server, from string, want Set, prune bool, version string) (have Set, changes []Change, err error) {
+	s.ChangingPolicies.Lock()
+	defer s.ChangingPolicies.Unlock()
+	if have, err = Of(s); err != nil {
+		return nil, nil, err
 	}
 	if version != "" && version != have.Version() {
-		return nil, ErrChanged
+		return nil, nil, ErrChanged
 	}
-	changes, err := Compare(s, have, want, prune)
-	if err != nil || len(changes) == 0 {
-		return nil, err
+	if changes, err = Compare(s, have, want, prune); err != nil || len(changes) == 0 {
+		return have, nil, err
 	}
+	return have, changes, makeOrUndo(ctx, s, from, changes)
+}
+
+// makeOrUndo makes changes, all of them or none. An error says whether some may have been made all the same.
+func makeOrUndo(ctx context.Context, s *server.Server, from string, changes []Change) error {
 	made, err := makeAll(ctx, s, from, changes)
 	if err == nil {
-		return changes, nil
+		return nil
 	}
 	if len(made) > 0 { // the server refused another one when it came to it, for example because there are too many
 		if _, undoing := makeAll(ctx, s, from, undone(made)); undoing != nil {
-			return nil, fmt.Errorf("%w; the other changes were made, and could not be taken back: %w", err, undoing)
+			return fmt.Errorf("%w; the other changes were made, and could not be taken back: %w", err, undoing)
 		}
 	}
 	if !isRefusal(err) {
-		return nil, fmt.Errorf("%w; the changes may have been made: look at the changes again", err)
+		return fmt.Errorf("%w; the changes may have been made: look at the changes again", err)
 	}
-	return nil, fmt.Errorf("%w; nothing was changed", err)
+	return fmt.Errorf("%w; nothing was changed", err)
 }
 
 // isRefusal reports whether an error says that the server did not do what it was asked for.

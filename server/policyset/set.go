@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
 	_ "github.com/stintdb/stint/server/command/all" // the table
@@ -45,24 +46,34 @@ func Of(s *server.Server) (Set, error) {
 		if !utf8.ValidString(name) {
 			return nil, fmt.Errorf("the name of the policy %q is not UTF-8, so no file can have it: delete it with RL.POLICY DEL first", name)
 		}
-		policy := Policy{Rule: Rule{Limits: texts(p.Parts), Shadow: p.Shadow, Strict: p.Strict}}
+		one := Policy{Rule: RuleOf(&p)}
 		for _, o := range p.Overrides {
 			if !utf8.ValidString(o.ID) {
 				return nil, fmt.Errorf("the policy %s has an override for %q, which is not UTF-8, so no file can have it: remove it with RL.POLICY OVERRIDE first", name, o.ID)
 			}
-			if policy.Overrides == nil {
-				policy.Overrides = map[string][]string{}
+			if one.Overrides == nil {
+				one.Overrides = map[string][]string{}
 			}
-			policy.Overrides[o.ID] = texts(o.Parts)
+			one.Overrides[o.ID] = texts(o.Parts)
 		}
-		set[name] = policy
+		set[name] = one
 	}
 	return set, nil
 }
 
+// RuleOf returns what a policy holds callers to, or those callers whose limits it has.
+func RuleOf(p *policy.Policy) Rule {
+	return Rule{Limits: texts(p.Parts), Shadow: p.Shadow, Strict: p.Strict}
+}
+
 // Version returns a text that differs between sets that differ.
-func (s Set) Version() string {
-	text, err := json.Marshal(s)
+func (s Set) Version() string { return versionOf(s) }
+
+// Version returns a text that differs between rules that differ.
+func (r Rule) Version() string { return versionOf(r) }
+
+func versionOf(of any) string {
+	text, err := json.Marshal(of)
 	if err != nil {
 		panic(err) // there are only texts in it
 	}

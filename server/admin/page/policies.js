@@ -44,6 +44,7 @@ async function saveUsage(policy) {
     for (let cursor = "0", page; cursor !== "0" || !page; cursor = page.cursor) {
       page = await ask(`/api/policy/usage?${new URLSearchParams({ policy, cursor })}`);
       rows.push(...page.callers.map((c) => [c.id ?? c.id_base64, new URLSearchParams(c.with ?? {}), c.key ?? c.key_base64, c.limit, c.used, c.reserved, c.lent, c.remaining, c.start_ms, c.end_ms]));
+      if (page.groups_elsewhere) $("policies-note").textContent = `The file is not complete: the keys of the groups ${page.groups_elsewhere.join(", ")} are on other nodes.`;
     }
     saveCSV(`usage-${policy}`, rows);
   } catch (error) {
