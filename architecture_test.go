@@ -160,7 +160,7 @@ var within = map[string][]string{
 	"server/command/data/zset":   {"engine", "engine/datatype", "server/command", "server/command/data", "server/resp", "engine/large"},
 	"server/admin/traffic":       {"internal/clusterstatus"},
 	"server/conn/clientcache":    {"engine", "server/acl", "server/command", "server/fanout", "server/resp", "server/tracking"},
-	"server/conn/keywait":        {"engine", "server/blocking", "server/clock", "server/command", "server/waitqueue"},
+	"server/conn/keywait":        {"engine", "server/blocking", "server/clock", "server/command", "server/localstore", "server/waitqueue"},
 	"server/conn/registry":       {"internal/unauthenticated", "server/acl", "server/blocking", "server/clock", "server/command", "server/config", "server/conn/clientcache", "server/conn/wait", "server/fanout", "server/memlimit", "server/stats", "server/tracking"},
 	"server/monitor":             {"server/command"},
 	"server/conn/share":          {"engine", "server/acl", "server/command", "server/conn/wait", "server/resp"},

@@ -46,7 +46,7 @@ var integerArguments = []struct {
 	{"RL.ALL CC k %s 1h me", "limit", 1, 10_000, "", ""},
 	{"RL.ALL TB k 1 1 TOKENS %s", "TOKENS", 1, 1_000_000_000_000, "", ""},
 	{"RL.POLICY SET p SL k %s 1h", "limit", 1, 100_000, "", ""},
-	{"RL.CHECK api me %s", "tokens", 1, 1_000_000_000_000, "", notHere("RL.CHECK", "PEEK, KEEP, MAXWAIT, BLOCK, AS, FOR, WARN, SPLIT, WITH")},
+	{"RL.CHECK api me %s", "tokens", 1, 1_000_000_000_000, "", notHere("RL.CHECK", "PEEK, KEEP, MAXWAIT, BLOCK, PRIORITY, AS, FOR, WARN, SPLIT, WITH")},
 	{"RL.REFUND k %s", "tokens", 1, 1_000_000_000_000, "", ""},
 	{"RL.ATMOST k TB 10 1/m %s", "tokens", 0, 1_000_000_000_000, "", ""},
 	{"HELLO %s", "", 2, 3, "-ERR Protocol version is not an integer or out of range", ""},

@@ -96,7 +96,7 @@ func (e *Env) Start() {
 	e.turns = fairqueue.NewTurns(e.config().LoopCount() + 1)
 	e.userRates = store.New(store.Config{Shards: 16})
 	waits := e.KeyEvents.NewListener(e.Blocked.Changed)
-	e.keyWaits = keywait.Env{Blocked: &e.Blocked, Queue: e.WaitQueue, Clock: e.Clock, Look: e.look, Try: e.try}
+	e.keyWaits = keywait.Env{Blocked: &e.Blocked, Queue: e.WaitQueue, Clock: e.Clock, Keys: e.Keys}
 	e.Blocked.Start(waits.Listen, waits.Stop)
 	tracks := e.KeyEvents.NewListener(func(key []byte) { e.Tracking.Changed(key) })
 	e.Tracking = tracking.NewTable(&e.Registry.Fanout, e.trackingBounds, tracks.Listen, tracks.Stop)

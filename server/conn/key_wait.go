@@ -2,7 +2,6 @@ package conn
 
 import (
 	"github.com/stintdb/stint/engine"
-
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/conn/keywait"
@@ -16,7 +15,12 @@ const itemsOfKey = 2
 // keys for which the client is the first in line. A holder renews its lease whoever waits.
 func (s *Session) beginKeyWait(batch *commandBatch, row *command.Row, args [][]byte) {
 	r, asks := &batch.replies[len(batch.replies)-1], batch.request.Wait
-	if r.err != nil {
+	isNeeded := r.err == nil
+	if isNeeded && asks.Place { // a policy may have no leases
+		lease, _ := s.env.keyWaits.Lease(&batch.decision.Ops[r.first])
+		isNeeded = lease != nil
+	}
+	if !isNeeded {
 		batch.request.Wait = nil
 		return
 	}
@@ -51,20 +55,6 @@ func (s *Session) beginKeyWait(batch *commandBatch, row *command.Row, args [][]b
 	default:
 		batch.decision.Ops, r.count = batch.decision.Ops[:r.first], 0
 	}
-}
-
-// look is that of [keywait.Env].
-func (e *Env) look(name []byte) (kind engine.Kind, known bool) {
-	op, res := engine.Op{Verb: engine.Look, Key: name}, engine.Result{}
-	if known = e.Keys.TryReadOnly(e.Clock.Now(), &op, &res); !known || res.Status != engine.OK {
-		return engine.NoKind, known
-	}
-	return engine.KindOf(res.Held.Algorithm), true
-}
-
-// try is that of [keywait.Env].
-func (e *Env) try(op *engine.Op, res *engine.Result) (known bool) {
-	return e.Keys.TryReadOnly(e.Clock.Now(), op, res)
 }
 
 // answerKeyWait handles the outcome of an attempt. It reports false if there is something to be answered.

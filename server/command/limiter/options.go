@@ -60,13 +60,13 @@ func setPriority(r *command.Request, _ *engine.Op, value []byte) error {
 }
 
 // waitForPlace makes a request with BLOCK wait for a place among the leases of its first concurrency limit, if it has
-// one.
+// one. Whether a policy has one is known when the wait begins.
 func waitForPlace(r *command.Request, op *engine.Op) error {
 	if !r.Hold && r.Wait == nil {
 		return nil
 	}
 	first := op.FirstLease()
-	if first == len(op.Parts) || !r.Hold {
+	if first == len(op.Parts) && op.Verb != engine.Check || !r.Hold {
 		if r.Wait != nil {
 			return errPriority
 		}

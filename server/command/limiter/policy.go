@@ -12,8 +12,8 @@ import (
 )
 
 var policyRows = []command.Row{{
-	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN] [SPLIT] [WITH field value [field value ...]]", Group: "limiter",
-	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP of its own, except LQ and CC. WARN adds the field warn to the reply for limits that have a WARN. SPLIT does the same, and shows what was taken from each limit of a policy with a BAL. WITH gives the values of the fields {name} in the limits' keys.",
+	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration [PRIORITY priority]] [AS id FOR duration] [WARN] [SPLIT] [WITH field value [field value ...]]", Group: "limiter",
+	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP of its own, except LQ and CC. WARN adds the field warn to the reply for limits that have a WARN. SPLIT does the same, and shows what was taken from each limit of a policy with a BAL. With BLOCK, it waits for a place if the policy has a CC, as RL.ALL does. WITH gives the values of the fields {name} in the limits' keys.",
 	Returns: "as [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
 	Example: "private 1",
 	Cost:    command.PolicyCheck, Flags: command.Write | command.Fast | command.Decides | command.Blocking, Parse: parseCheck, Reply: replyCheck,
@@ -64,10 +64,13 @@ func parseCheck(r *command.Request) error {
 	if err := r.Options(op, words, checkOptions); err != nil {
 		return err
 	}
+	if err := waitForPlace(r, op); err != nil {
+		return err
+	}
 	return reserveIfAsked(r)
 }
 
-var checkOptions = []command.Option{optPeek, optKeep, optMaxWait, optBlock, optAs, optFor, optShowWarn, optSplit, optWith}
+var checkOptions = []command.Option{optPeek, optKeep, optMaxWait, optBlock, optPriority, optAs, optFor, optShowWarn, optSplit, optWith}
 
 func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if results[0].Status == engine.NotFound {

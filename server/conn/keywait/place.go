@@ -1,6 +1,8 @@
 package keywait
 
 import (
+	"bytes"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/command"
@@ -10,8 +12,10 @@ import (
 // placeWait is what is particular about a wait for a place among the leases of a key. Until there is one, each attempt
 // is denied. Only the first client in line looks at the key: after each change of the key, and when a lease expires.
 type placeWait struct {
+	op   engine.Op // as its client sent it
 	peek engine.Op // the lease alone, to see in this node's state whether there is a place
 	part int       // of the operation, -1 if it is the lease itself
+	gone bool      // the policy of the operation has no such lease any longer: the next attempt is the last
 
 	expiry *waitqueue.Waiter // the time of the next look without a change
 	lacks  bool              // the holder has no lease, as an attempt or this node's state has shown
@@ -22,16 +26,46 @@ type placeWait struct {
 // Each priority has its line.
 const _ = uint(blocking.MaxPriority - command.MaxPriority)
 
-// BeginPlace is [Env.Begin] for a command that waits for a place among the leases of op.
+// Lease is the first lease that an operation asks for, and its part of the operation, -1 if it is the whole. It is nil if
+// the operation asks for none, or, as a check in shadow, is never denied.
+func (e *Env) Lease(op *engine.Op) (lease *engine.Op, part int) {
+	whole := *op
+	if op.Verb == engine.Check {
+		if p, found := e.Keys.PolicyOf(string(op.Key), nil); !found || p.Shadow {
+			return nil, 0
+		}
+		whole.Parts = e.Keys.Asked(op)
+	}
+	switch part = whole.FirstLease(); {
+	case part < 0:
+		return &whole, part
+	case part < len(whole.Parts):
+		return &whole.Parts[part], part
+	}
+	return nil, 0
+}
+
+// BeginPlace is [Env.Begin] for a command that waits for a place among the leases of op, which has a lease.
 func (e *Env) BeginPlace(w Wait, asks *command.Wait, op *engine.Op, now int64, wake func(alone bool)) *Wait {
 	*op = op.Clone() // it may outlive the input
-	p := &placeWait{peek: *op, part: op.FirstLease()}
-	if p.part >= 0 {
-		p.peek = op.Parts[p.part]
-	}
+	p := &placeWait{op: *op}
+	lease, part := e.Lease(op)
+	p.peek, p.part = *lease, part
 	p.peek.Options |= engine.Peek
 	w.env, w.asks, w.place, w.names = e, *asks, p, [][]byte{p.peek.Key}
 	return w.begin(blocking.ToEnter+blocking.Line(asks.Priority), now, wake)
+}
+
+// follow brings the lease up to the present policy.
+func (p *placeWait) follow(e *Env) {
+	if p.op.Verb != engine.Check {
+		return
+	}
+	lease, part := e.Lease(&p.op)
+	if p.gone = lease == nil || part != p.part || !bytes.Equal(lease.Key, p.peek.Key); !p.gone {
+		p.peek = *lease
+		p.peek.Options |= engine.Peek
+	}
 }
 
 // look finds out from this node's state whether the holder has a lease, which it then renews at once. If it is not the
@@ -39,7 +73,7 @@ func (e *Env) BeginPlace(w Wait, asks *command.Wait, op *engine.Op, now int64, w
 // yet.
 func (p *placeWait) look(w *Wait) {
 	list, res := engine.Op{Verb: engine.Leases, Key: p.peek.Key, Who: p.peek.Who}, engine.Result{}
-	isKnown := w.env.Try(&list, &res)
+	isKnown := w.env.try(&list, &res)
 	p.lacks = isKnown && len(res.Leases) == 0
 	p.probes = len(w.asked) == 0 && (!isKnown || p.lacks)
 }
@@ -60,8 +94,9 @@ func (p *placeWait) restrict(op *engine.Op, left int64) {
 // at which a lease expires.
 func (p *placeWait) mayEnter(w *Wait) bool {
 	p.cancel(w)
+	p.follow(w.env)
 	res := engine.Result{}
-	if isKnown := w.env.Try(&p.peek, &res); !isKnown || res.Status != engine.OK || res.Allowed {
+	if isKnown := w.env.try(&p.peek, &res); p.gone || !isKnown || res.Status != engine.OK || res.Allowed {
 		return true
 	}
 	waiter, name := w.waiter, string(p.peek.Key)
@@ -81,7 +116,7 @@ func (p *placeWait) isDenied(res *engine.Result) bool {
 	case p.probes && res.Status == engine.OK:
 		p.probes, p.renews, p.lacks = false, res.Allowed, !res.Allowed
 		return true
-	case res.Status != engine.OK || res.Allowed:
+	case res.Status != engine.OK || res.Allowed || p.gone:
 		return false
 	case p.part < 0:
 		return true

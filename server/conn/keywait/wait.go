@@ -16,6 +16,7 @@ import (
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/waitqueue"
 )
 
@@ -24,11 +25,22 @@ type Env struct {
 	Blocked *blocking.Keys
 	Queue   *waitqueue.Queue
 	Clock   *clock.Clock
-	// Look returns the kind of a value in this node's state, by the name of its key. known is false if the key's group
-	// has no replica here.
-	Look func(name []byte) (kind engine.Kind, known bool)
-	// Try carries out an operation that only reads on this node's state. known is false as it is for Look.
-	Try func(op *engine.Op, res *engine.Result) (known bool)
+	Keys    localstore.Store
+}
+
+// look returns the kind of a value in this node's state, by the name of its key. known is false if the key's group has
+// no replica here.
+func (e *Env) look(name []byte) (kind engine.Kind, known bool) {
+	op, res := engine.Op{Verb: engine.Look, Key: name}, engine.Result{}
+	if known = e.try(&op, &res); !known || res.Status != engine.OK {
+		return engine.NoKind, known
+	}
+	return engine.KindOf(res.Held.Algorithm), true
+}
+
+// try carries out an operation that only reads on this node's state. known is false as it is for look.
+func (e *Env) try(op *engine.Op, res *engine.Result) (known bool) {
+	return e.Keys.TryReadOnly(e.Clock.Now(), op, res)
 }
 
 // Wait is a command that waits for keys, its attempts under way included.
@@ -106,7 +118,7 @@ func (w *Wait) First() (isAny, isError bool) {
 	for _, name := range w.names {
 		if len(asked) > 0 && asked[0] == string(name) {
 			asked = asked[1:]
-		} else if kind, _ := w.env.Look(name); kind != engine.NoKind && kind != w.asks.Kind {
+		} else if kind, _ := w.env.look(name); kind != engine.NoKind && kind != w.asks.Kind {
 			return true, true
 		}
 	}
@@ -207,13 +219,13 @@ func (w *Wait) Next() (end blocking.End, attempts bool) {
 // mayTake reports whether a key has an element, or this node cannot see whether it has: then the leader is asked from
 // time to time.
 func (w *Wait) mayTake(name string) bool {
-	kind, known := w.env.Look([]byte(name))
+	kind, known := w.env.look([]byte(name))
 	if w.asks.Attempt == nil || !known || kind != w.asks.Kind {
 		return !known || kind == w.asks.Kind
 	}
 	var res engine.Result
 	w.op.Args = w.asks.Attempt(w.Args, w.missed)
-	return !w.env.Try(&w.op, &res) || !isNull(&res)
+	return !w.env.try(&w.op, &res) || !isNull(&res)
 }
 
 // Cancel ends the wait for the timeout. The client is still in the lines.
