@@ -175,7 +175,7 @@ func (k groupKeys) DatabaseLen(number uint8) (sum int) {
 }
 
 // ofGroup is visit without purses of keys of other groups.
-func (k groupKeys) ofGroup(number int, visit func(keyspace.Entry) (more bool)) func(keyspace.Entry) (more bool) {
+func ofGroup(k groupKeys, number int, visit func(keyspace.Entry) (more bool)) func(keyspace.Entry) (more bool) {
 	return func(e keyspace.Entry) bool {
 		return slot.GroupOf(slot.Of(database.KeyOf(e.Key)), len(k.keys)) != number || visit(e)
 	}
@@ -201,6 +201,16 @@ func (k groupKeys) ScanReplicas(cursor uint64, count int, _ int64, visit func(ke
 	}, cursor, count, visit)
 }
 
+// Elsewhere implements [localstore.Replicas].
+func (k groupKeys) Elsewhere() (numbers []int) {
+	for i := range k.keys {
+		if number := i + 1; !k.node.HasReplica(number) {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
+}
+
 // scan looks at one of some groups in a step. Keys expire by the group's time.
 func (k groupKeys) scan(groups func(from int, visit visitGroup), cursor uint64, count int, visit func(keyspace.Entry) (more bool)) (next uint64) {
 	from, at := int(cursor>>groupCursorBits), cursor&(1<<groupCursorBits-1)
@@ -212,7 +222,7 @@ func (k groupKeys) scan(groups func(from int, visit visitGroup), cursor uint64, 
 		case number != from:
 			at = 0
 		}
-		if at = s.ScanWhile(at, count, now, k.ofGroup(number, visit)); at != 0 {
+		if at = s.ScanWhile(at, count, now, ofGroup(k, number, visit)); at != 0 {
 			next = uint64(number)<<groupCursorBits | at
 			return false
 		}
@@ -245,7 +255,7 @@ func (k groupKeys) Random(tries int, _ int64, intN func(int) int, visit func(key
 		at := intN(total)
 		for _, l := range all {
 			if at -= l.keys.Len(); at < 0 {
-				l.keys.Random(1, l.now, intN, k.ofGroup(l.number, func(e keyspace.Entry) bool { more = visit(e); return more }))
+				l.keys.Random(1, l.now, intN, ofGroup(k, l.number, func(e keyspace.Entry) bool { more = visit(e); return more }))
 				break
 			}
 		}

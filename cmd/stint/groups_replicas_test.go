@@ -51,6 +51,22 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 	if got := ask(t, nodes[0].Address, "CLIENT TRACKING ON"); !strings.Contains(got, "cluster-replicas") {
 		t.Error(got)
 	}
+	if got := ask(t, nodes[0].Address, "RL.POLICY SET keys TB key:{} 100 1/d"); got != "+OK" {
+		t.Error(got)
+	}
+	elsewhere := regexp.MustCompile(`\[([0-9 ]*)\] ?\]$`)
+	testwait.Until(t, "each group is elsewhere for two of the five nodes", func() bool {
+		missing := 0
+		for _, node := range nodes {
+			numbers := elsewhere.FindStringSubmatch(askLine(t, node.Address, "RL.POLICY CALLERS keys 0"))
+			missing += len(strings.Fields(numbers[1]))
+		}
+		return missing == 2*groups
+	})
+	out, err := testserver.Command(t, program, "policy", "usage", "--admin", nodes[0].Admin(t), "keys").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "this is not all") {
+		t.Errorf("usage: %v: %s", err, out)
+	}
 	for i, node := range nodes {
 		file := filepath.Join(t.TempDir(), fmt.Sprint("backup", i))
 		if out, err := testserver.Command(t, program, "backup", "--admin", node.Admin(t), file).CombinedOutput(); err != nil || !strings.Contains(string(out), fmt.Sprint(keys, " keys")) {

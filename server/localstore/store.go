@@ -102,6 +102,16 @@ type Counts interface {
 type Replicas interface {
 	// ScanReplicas is ScanWhile with the keys of every group of which the node has a replica, which may be late.
 	ScanReplicas(cursor uint64, count int, now int64, visit func(keyspace.Entry) (more bool)) (next uint64)
+	// Elsewhere is the numbers of the groups of keys of which the node has no replica.
+	Elsewhere() []int
+}
+
+// Elsewhere is the numbers of the groups whose keys are not here: see [Replicas].
+func Elsewhere(keys Keyspace) []int {
+	if of, is := keys.(Replicas); is {
+		return of.Elsewhere()
+	}
+	return nil
 }
 
 // ScanReplicas visits the keys of all groups that are here: see [Replicas]. Without groups it is ScanWhile.

@@ -33,6 +33,8 @@ type Window struct {
 type Page struct {
 	Cursor  string   `json:"cursor"` // of the next page, 0 after the last
 	Callers []Caller `json:"callers"`
+	// Elsewhere is the numbers of the groups whose keys are not on the node that was asked, so not among the callers.
+	Elsewhere []int64 `json:"groups_elsewhere,omitempty"`
 }
 
 // Caller is the usage of a key of a policy's limit, and the values that make the key.
@@ -74,16 +76,20 @@ func Read(reply redcon.RESP) (u Usage) {
 // ReadPage reads a page of callers.
 func ReadPage(reply redcon.RESP) Page {
 	page := Page{Callers: []Caller{}}
+	at := 0
 	reply.ForEach(func(v redcon.RESP) bool {
-		if v.Type != redcon.Array {
+		switch at++; at {
+		case 1:
 			page.Cursor = v.String()
-			return true
+		case 2:
+			v.ForEach(func(one redcon.RESP) bool {
+				page.Callers = append(page.Callers, readCaller(one))
+				return true
+			})
+		case 3:
+			page.Elsewhere = readIntegers(v)
 		}
-		v.ForEach(func(one redcon.RESP) bool {
-			page.Callers = append(page.Callers, readCaller(one))
-			return true
-		})
-		return false
+		return true
 	})
 	return page
 }
@@ -123,12 +129,16 @@ func forEachField(reply redcon.RESP, visit func(name string, v redcon.RESP)) {
 func readWindows(reply redcon.RESP) []Window {
 	all := []Window{}
 	reply.ForEach(func(window redcon.RESP) bool {
-		var n []int64
-		window.ForEach(func(v redcon.RESP) bool {
-			n = append(n, v.Int())
-			return true
-		})
+		n := readIntegers(window)
 		all = append(all, Window{n[0], n[1], n[2], n[3]})
+		return true
+	})
+	return all
+}
+
+func readIntegers(reply redcon.RESP) (all []int64) {
+	reply.ForEach(func(v redcon.RESP) bool {
+		all = append(all, v.Int())
 		return true
 	})
 	return all

@@ -4,16 +4,19 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 
 	"github.com/stintdb/stint/server/usage"
 )
 
-// usage prints the usage of all callers of a policy, page by page: as CSV, or as a line of JSON for each key.
+// usage prints the usage of all callers of a policy, page by page: as CSV, or as a line of JSON for each key. It is an
+// error if the keys of some groups are on other nodes.
 func (c *Command) usage(ctx context.Context, policy string) error {
 	table, lines := csv.NewWriter(c.Out), json.NewEncoder(c.Out)
-	for cursor, page := "0", new(usage.Page); page.Cursor != "0"; cursor = page.Cursor {
+	page := new(usage.Page)
+	for cursor := "0"; page.Cursor != "0"; cursor = page.Cursor {
 		page = new(usage.Page)
 		path := "/api/policy/usage?" + url.Values{"policy": {policy}, "cursor": {cursor}}.Encode()
 		if err := c.request(ctx, http.MethodGet, path, nil, page); err != nil {
@@ -38,6 +41,9 @@ func (c *Command) usage(ctx context.Context, policy string) error {
 		if table.Flush(); table.Error() != nil {
 			return table.Error()
 		}
+	}
+	if len(page.Elsewhere) > 0 {
+		return fmt.Errorf("this is not all: the node has no keys of the groups %v; ask other nodes, too", page.Elsewhere)
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ const (
 var policyCallersRow = command.Row{
 	Name: "callers", Syntax: "name cursor [COUNT count]", Group: "limiter",
 	Summary: "Show how much all callers have used of the limits of a policy, step by step as with SCAN: begin with the cursor 0, and go on with the cursor of each reply until it is 0. A step looks at COUNT keys (default 1000). " +
-		"Only the keys of the policy's own limits that exist are listed. With groups, these are the keys of the groups of which the node has a replica.",
-	Returns: "an array of the next cursor and an array of maps. Each map has id (the caller's id, null if the key does not contain it), with (an array of the names and values of fields), key, and the fields of [`RL.USAGE`](#rlusage) without history.",
+		"Only the keys of the policy's own limits that exist are listed. With --cluster-replicas, these are the keys of the groups of which the node has a replica; for the others, ask other nodes.",
+	Returns: "an array of the next cursor, an array of maps, and an array of the numbers of the groups whose keys are not on this node, empty if the list is complete. Each map has id (the caller's id, null if the key does not contain it), with (an array of the names and values of fields), key, and the fields of [`RL.USAGE`](#rlusage) without history.",
 	Example: "private 0",
 	Cost:    command.KeyStep, Flags: command.ReadOnly | command.NotInMulti, Run: runPolicyCallers,
 }
@@ -39,6 +39,7 @@ type callersStep struct {
 	templates []engine.Template // of the limits' keys
 	found     []callerKey
 	bytes     int
+	elsewhere []int // groups whose keys are not here
 }
 
 // callerKey is a key of a policy's limit, and the values of which the limit's template makes it.
@@ -94,6 +95,7 @@ func (c *callersStep) list(s command.Session, done func(write func(*resp.Writer)
 		}
 		return len(c.found) < maxCallersListed && c.bytes < maxCallersBytes
 	})
+	c.elsewhere = localstore.Elsewhere(keys)
 	b := &engine.Batch{Local: s.Client().ReadOnly}
 	for _, f := range c.found {
 		b.Ops = append(b.Ops, engine.Op{Verb: engine.ListWindows, Key: f.name})
@@ -135,7 +137,7 @@ func (c *callersStep) write(w *resp.Writer, next uint64, b *engine.Batch) {
 			listed++
 		}
 	}
-	w.Array(2)
+	w.Array(3)
 	w.BulkString(strconv.FormatUint(next, 10))
 	w.Array(listed)
 	for i := range c.found {
@@ -149,5 +151,9 @@ func (c *callersStep) write(w *resp.Writer, next uint64, b *engine.Batch) {
 		}
 		fields, _ := usageFields([]command.Field{{Name: "id", Value: id}, {Name: "with", Value: command.Texts(f.fields)}, {Name: "key", Value: string(f.key)}}, &b.Results[i])
 		command.WriteFields(w, fields)
+	}
+	w.Array(len(c.elsewhere))
+	for _, number := range c.elsewhere {
+		w.Int(int64(number))
 	}
 }
