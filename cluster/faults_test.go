@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -52,6 +53,7 @@ type world struct {
 	stopped   atomic.Bool
 	allowance allowanceLedger
 	mixed     mixedCounts
+	places    places
 	clients   sync.WaitGroup
 	paused    atomic.Bool
 }
@@ -188,7 +190,11 @@ func (w *world) client(seed uint64) {
 		var keys []int
 		for range 1 + r.IntN(3) {
 			keys = append(keys, r.IntN(simKeys))
-			ops = append(ops, simOp(keys[len(keys)-1], 1+r.Int64N(3)))
+			op := simOp(keys[len(keys)-1], 1+r.Int64N(3))
+			if r.IntN(3) == 0 {
+				op.Options = engine.Spread
+			}
+			ops = append(ops, op)
 		}
 		checked := len(ops)
 		if r.IntN(5) == 0 {
@@ -407,6 +413,9 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 			w.clients.Go(func() { w.client(seed + uint64(i)) })
 		}
 		w.clients.Go(func() { w.mixedClient(seed) })
+		for i := range 2 * placeCount {
+			w.clients.Go(func() { w.placeClient(seed + uint64(i)) })
+		}
 		last := ""
 		for i := range count {
 			f := faults[r.IntN(len(faults))]
@@ -418,7 +427,7 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 			w.leader()
 			err := w.check()
 			if err == nil {
-				err = w.allowance.check()
+				err = cmp.Or(w.allowance.check(), w.places.check())
 			}
 			if err == nil && i%10 == 9 {
 				err = w.settleAndCompare()
@@ -439,6 +448,9 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 		}
 		w.stop() // counts voided tokens
 		hot.add(&w.hot)
+		if leases := w.places.leases.Load(); leases < int64(count) && !t.Failed() {
+			t.Errorf("only %d leases were granted", leases)
+		}
 		for i := range w.answers {
 			answers[i] = w.answers[i].Load()
 		}

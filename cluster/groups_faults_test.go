@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -185,7 +186,7 @@ func (w *world) throughFaults(seed uint64, count int, exceeded func(passed time.
 		for number := range faultGroups + 1 {
 			w.leaderOf(uint32(number))
 		}
-		if err = exceeded(time.Since(w.began)); err == nil && i%10 == 9 {
+		if err = cmp.Or(exceeded(time.Since(w.began)), w.places.check()); err == nil && i%10 == 9 {
 			err = w.settleAndCompare()
 		}
 		if err == nil && i == 4 && w.replicas > 0 {
@@ -272,6 +273,9 @@ func liveInGroups(t *testing.T, seed uint64, count, replicas int, names ...strin
 		}
 		for i := range simClients {
 			w.clients.Go(func() { l.client(w, seed+uint64(i)) })
+		}
+		for i := range 2 * placeCount {
+			w.clients.Go(func() { w.placeClient(seed + uint64(i)) })
 		}
 		err := w.throughFaults(seed, count, l.exceeded)
 		if err == nil {
