@@ -33,10 +33,15 @@ func (l *limit) mustBeOfCalendar(option string) error {
 	if l.algorithm == fixedWindow && slices.Contains([]string{"@day", "@week", "@month", "@quarter", "@year"}, l.window) {
 		return nil
 	}
+	return refuse("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'", option, l.lastWord())
+}
+
+// lastWord is the last parameter of a limit that is no option, or its own word.
+func (l *limit) lastWord() string {
 	plain := *l
-	plain.warn, plain.history, plain.segments = 0, 0, 0
-	all := plain.parameters()
-	return refuse("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'", option, all[len(all)-1][1])
+	plain.warn, plain.history, plain.rollover, plain.segments = 0, 0, 0, 0
+	all := append([][2]string{{"", formOf(l.algorithm).word}}, plain.parameters()...)
+	return all[len(all)-1][1]
 }
 
 // readFrom reads the beginning of a window, "" for the usual one.
@@ -185,6 +190,9 @@ func firstShowing(location *time.Location, clock time.Time) int64 {
 
 // randomAnchor is a random zone and beginning of a window, often none.
 func randomAnchor(c *Calls, f *form, limit []string) (options []string) {
+	if len(limit) == 0 {
+		return nil
+	}
 	window := strings.ToLower(limit[len(limit)-1])
 	if f.algorithm != fixedWindow || !slices.Contains([]string{"@day", "@week", "@month", "@quarter", "@year"}, window) || c.chance(3) {
 		return nil

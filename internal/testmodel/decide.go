@@ -11,6 +11,8 @@ type request struct {
 	block             bool
 	priority          bool         // with a PRIORITY
 	spread            bool         // with SPREAD
+	isElse            bool         // a balance after ELSE
+	expires           int64        // BAL.ADD: when the credits expire
 	cost              bool         // tokens is a COST
 	isReturn          bool         // RL.RETURN: KEEP is the tokens of the loan that goes on
 	whole             bool         // RL.LEND: up to all available tokens, not an eighth
@@ -23,7 +25,8 @@ type request struct {
 	single            bool         // a call for one limit
 	undelayed         bool         // a call of a policy in shadow
 	left              int64        // after LEFT
-	showWarn          bool         // RL.CHECK: the field of limits that warn
+	showWarn          bool         // the field of limits that warn
+	split             bool         // with SPLIT
 	lent              int64        // tokens that are set aside for holders
 	ends              []loan       // those among them that end, the first one first
 }
@@ -35,6 +38,7 @@ type answer struct {
 	limit, remaining int64
 	wait, reset      int64
 	warn             int64 // of the limit, 0 if there is no field
+	taken            int64 // by the request and all its extensions
 }
 
 const never = -1
@@ -78,6 +82,11 @@ func decide(held state, r *request, now int64) (a answer, next state, err error)
 		return decideLog(held, r, now, a)
 	case concurrency:
 		return decideLease(held, r, now, a)
+	case balance:
+		if r.expires != 0 {
+			return decideCredits(held, r, now)
+		}
+		return decideBalance(held, r, now, a)
 	case leakyQueue:
 		if r.force { // a settlement: used tokens take no place that others wait for
 			return decideMeter(held, r, now, a)
@@ -118,6 +127,15 @@ func (r *request) hopeless() bool { return r.least() > r.open() }
 
 // open is the part of the limit that the request may take.
 func (r *request) open() int64 { return r.limit.most - r.keep.of(r.limit.most) }
+
+// limitOf is the limit that a key is held to.
+func (m *Model) limitOf(s state) limit {
+	if f, is := s.(*fixed); is { // whose look adds what was rolled over
+		return f.limit
+	}
+	l, _, _ := s.look(m.Now)
+	return l
+}
 
 // least is the number of tokens that a denied request waits for.
 func (r *request) least() int64 {

@@ -39,33 +39,47 @@ func (m *Model) extend(words []string) (string, error) {
 	case v.count > 0 && n == v.count:
 		o := m.repeat(v)
 		o.tokens, o.wait = v.last, v.lastWait
-		return o.withTotal(v.total), nil
+		return v.showing(o, &call), nil
 	case n != v.count+1:
 		return "", refuse("ERR n: the next extension of this reservation has the number %d; nothing was taken", v.count+1)
 	}
 	o, err := m.more(v, &call)
 	if err == nil && o.binding >= 0 && call.upTo {
-		for i, a := range o.parts {
-			if p := &v.parts[i]; !p.isPaid() && p.limit.algorithm != concurrency {
-				call.tokens = min(call.tokens, a.remaining)
-			}
-		}
-		if call.tokens > 0 {
+		if call.tokens = min(call.tokens, v.mostOf(o)); call.tokens > 0 {
 			o, err = m.more(v, &call)
 		}
 	}
 	if err != nil {
 		return "", err
 	}
-	return o.withTotal(v.total), nil
+	return v.showing(o, &call), nil
 }
 
-// withTotal is the reply of an extension.
-func (o *outcome) withTotal(total int64) string {
-	for i := range o.parts {
-		o.parts[i].warn = 0
+// mostOf is what all limits have left after a denial. The credits of a balance add to what is left of the limits with
+// which it divides the cost.
+func (v *reservation) mostOf(o *outcome) int64 {
+	most, included, left := mostTokens, mostTokens, int64(0)
+	for i, a := range o.parts {
+		switch p := &v.parts[i]; {
+		case p.isPaid() || p.limit.algorithm == concurrency:
+		case p.isElse:
+			left = max(0, a.remaining)
+		case hasElse(v.limits()) && p.isIncluded():
+			included = min(included, a.remaining)
+		default:
+			most = min(most, max(0, a.remaining))
+		}
 	}
-	return array(append(o.elements(), integer(total))...)
+	return min(most, included+left)
+}
+
+// showing is the reply of an extension.
+func (v *reservation) showing(o *outcome, call *request) string {
+	for i := range o.parts {
+		p := &v.parts[i]
+		o.parts[i].warn, o.parts[i].taken = p.limit.warn, p.charged
+	}
+	return array(append(o.hiding(call).splitting(call, v.limits()).elements(), integer(v.total))...)
 }
 
 // isPaid reports whether an extension asks nothing of the limit.
@@ -81,7 +95,7 @@ func (m *Model) more(v *reservation, call *request) (*outcome, error) {
 	limits := make([]request, len(v.parts))
 	for i := range v.parts {
 		p := &v.parts[i]
-		limits[i] = request{key: p.key, limit: p.limit, holder: p.holder, cost: p.isPaid()}
+		limits[i] = request{key: p.key, limit: p.limit, holder: p.holder, cost: p.isPaid(), isElse: p.isElse}
 	}
 	return m.decideAll(limits, &request{tokens: call.tokens, length: call.length, extends: v})
 }
@@ -115,6 +129,10 @@ func (v *reservation) extended(now int64, call *request, o *outcome, next []stat
 // addMark is the marks of extensions after one more. Of a window that is over, tokens are not told apart from the
 // tokens of windows before it: they go nowhere.
 func (p *booked) addMark(added entry) []entry {
+	if p.limit.algorithm == balance { // credits go back in the order of their expiry, whenever they were taken
+		p.at = max(p.at, added.at)
+		return nil
+	}
 	first := p.charged - added.tokens
 	for _, e := range p.more {
 		first -= e.tokens

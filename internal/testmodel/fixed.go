@@ -6,6 +6,7 @@ type fixed struct {
 	count      int64
 	start, end int64
 	warned     bool // in this window
+	isLent     bool // tokens are set aside for holders, so none roll over
 	record
 }
 
@@ -20,7 +21,14 @@ func (f *fixed) look(now int64) (l limit, remaining, reset int64) {
 	if f.count > 0 {
 		reset = f.end - now
 	}
-	return f.limit, f.limit.most - f.count, reset
+	l = f.limit
+	if f.end > 0 {
+		l.most += f.rolled(l, f.start)
+	} else {
+		start, _ := l.windowAt(now)
+		l.most += f.rolled(l, start)
+	}
+	return l, l.most - f.count, reset
 }
 
 func (f *fixed) refund(_, tokens int64) state {
@@ -51,37 +59,46 @@ func (l limit) windowAt(now int64) (start, end int64) {
 func fixedUnder(held state, l limit, now int64) *fixed {
 	start, end := l.windowAt(now)
 	f, ok := held.(*fixed)
+	next := &fixed{limit: l, start: start, end: end}
 	if !ok {
-		return &fixed{l, 0, start, end, false, record{}}
+		return next
 	}
-	kept := f.record.first(l.history)
+	next.isLent, next.record = f.isLent, f.record.under(l)
 	if f.count == 0 && (!f.warned || l.window == "") {
-		return &fixed{l, 0, start, end, false, kept}
+		return next
 	}
 	if l.window == "" {
 		if f.start+l.length <= now {
-			return &fixed{l, 0, start, end, false, kept.close(f.start, f.start+l.length, f.count, l.history)}
+			next.record = next.record.close(f.start, f.start+l.length, f.count, 0, l.history)
+			return next
 		}
-		start, end = f.start, f.start+l.length
+		next.start, next.end = f.start, f.start+l.length
 	}
-	return &fixed{l, f.count, start, end, f.warned && start == f.start, kept}
+	next.count, next.warned = f.count, f.warned && next.start == f.start
+	return next
 }
 
 func decideFixed(held state, r *request, now int64, a answer) (answer, state, error) {
 	f := fixedUnder(held, r.limit, now)
-	used, err := a.count(r, f.count)
+	f.isLent = r.lent > 0
+	rolled := f.rolled(r.limit, f.start)
+	used, err := a.count(r, f.count-rolled)
 	if err != nil {
 		return a, nil, err
 	}
+	a.limit += rolled
 	if a.reset = f.end - now; !a.granted {
 		if a.wait = r.windowWait(now, f); r.hopeless() {
 			a.wait = never
+		}
+		if r.limit.rollover > 0 && !f.isLent {
+			a.wait = r.rolloverWait(now, f)
 		}
 		if f.count == 0 {
 			a.reset = 0
 		}
 		return a, nil, nil
 	}
-	f.count = used
+	f.count = used + rolled
 	return a, f, nil
 }

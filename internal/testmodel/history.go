@@ -3,6 +3,7 @@ package testmodel
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // past is a closed window with usage.
@@ -13,15 +14,34 @@ type past struct{ start, end, used, reserved int64 }
 type record struct {
 	closed   []past
 	reserved int64
+	left     int64 // what the newest closed window did not use, of which a part may roll over
 }
 
-// close adds a window to the closed ones, of which n are kept.
-func (r record) close(start, end, used int64, n int) record {
+// close adds a window to the closed ones, of which n are kept. One that used nothing in the end is only there for what
+// it leaves to the next.
+func (r record) close(start, end, used, left int64, n int) record {
 	if used > 0 {
-		r.closed = append([]past{{start, end, used, min(r.reserved, used)}}, r.closed...)
+		r.left, r.closed = left, append([]past{{start, end, used, min(r.reserved, used)}}, r.withoutUnused().closed...)
 	}
 	r.reserved = 0
 	return r.first(n)
+}
+
+// withoutUnused leaves out the newest closed window if it used nothing.
+func (r record) withoutUnused() record {
+	if len(r.closed) > 0 && r.closed[0].used == 0 {
+		r.closed = r.closed[1:]
+	}
+	return r
+}
+
+// under is the record of a limit. Without ROLLOVER nothing is left.
+func (r record) under(l limit) record {
+	if l.rollover == 0 {
+		r = r.withoutUnused()
+		r.left = 0
+	}
+	return r.first(l.history)
 }
 
 // first is the record of a limit that keeps n closed windows; none of it counts without them.
@@ -31,6 +51,34 @@ func (r record) first(n int) record {
 	}
 	r.closed = slices.Clone(r.closed[:min(n, len(r.closed))])
 	return r
+}
+
+// rolled is the tokens beside a limit in the window of a start: what the window before has left, or all that may roll
+// over if that window had no usage.
+func (f *fixed) rolled(l limit, start int64) int64 {
+	if l.rollover == 0 || f.isLent || len(f.closed) == 0 {
+		return 0
+	}
+	most, last := l.most*l.rollover/100, f.closed[0].end
+	if before, _ := l.windowAt(start - 1); last > before || last >= start {
+		return min(max(0, f.left), most)
+	}
+	if start-last > l.remembered()-l.longest() {
+		return 0
+	}
+	return most
+}
+
+// rolloverWait is the time until a denied request fits the next window or the one after it.
+func (r *request) rolloverWait(now int64, f *fixed) int64 {
+	next := f.over()
+	for start, windows := f.end, 0; windows < 2; windows++ {
+		if r.least() <= r.open()+next.rolled(r.limit, start) {
+			return start - now
+		}
+		_, start = r.limit.windowAt(start)
+	}
+	return never
 }
 
 // remembered is how long closed windows are kept after the end of the last: as many windows as are kept, each as long
@@ -63,7 +111,13 @@ func (f *fixed) at(now int64) *fixed {
 	if now >= f.forgotten() {
 		return nil
 	}
-	return &fixed{limit: f.limit, record: f.record.close(f.start, f.end, f.count, f.limit.history)}
+	return f.over()
+}
+
+// over is the window after its end.
+func (f *fixed) over() *fixed {
+	left := f.limit.most + f.rolled(f.limit, f.start) - f.count
+	return &fixed{limit: f.limit, isLent: f.isLent, record: f.record.close(f.start, f.end, f.count, left, f.limit.history)}
 }
 
 // forgotten is the time from which no closed window counts.
@@ -79,20 +133,30 @@ func (f *fixed) forgotten() int64 {
 
 // settle gives tokens back to the window of a start, of which some were reserved until now.
 func (f *fixed) settle(start, tokens, reserved int64) *fixed {
-	next := &fixed{f.limit, f.count, f.start, f.end, f.warned, record{slices.Clone(f.closed), f.reserved}}
+	next := *f
+	next.closed = slices.Clone(f.closed)
 	if f.start == start {
 		next.count = max(0, f.count-tokens)
 		next.reserved = min(max(0, f.reserved-reserved), next.count)
-		return next
+		return &next
 	}
 	for i := range next.closed {
 		if w := &next.closed[i]; w.start == start {
-			w.used = max(0, w.used-tokens)
+			back := min(tokens, w.used)
+			w.used -= back
 			w.reserved = min(max(0, w.reserved-reserved), w.used)
+			if i == 0 {
+				next.left += back
+			} else if w.used == 0 {
+				next.closed = slices.Delete(next.closed, i, i+1)
+			}
+			break
 		}
 	}
-	next.closed = slices.DeleteFunc(next.closed, func(w past) bool { return w.used == 0 })
-	return next
+	if f.limit.rollover == 0 {
+		next.record = next.record.withoutUnused()
+	}
+	return &next
 }
 
 // usage answers RL.USAGE.
@@ -153,7 +217,7 @@ func usageOf(m *Model, s state) []string {
 		if l.history > 0 {
 			reserved = integer(f.reserved)
 			used -= f.reserved
-			for _, w := range f.closed {
+			for _, w := range f.record.withoutUnused().closed {
 				closed = append(closed, integers(w.start/millisecond, w.end/millisecond, w.used-w.reserved, w.reserved))
 			}
 		}
@@ -172,8 +236,38 @@ func (l *limit) readHistory(text string) error {
 	return err
 }
 
+// readRollover reads the part of the limit that may roll over.
+func (l *limit) readRollover(text string) error {
+	if l.algorithm != fixedWindow || l.window == "" {
+		return refuse("ERR ROLLOVER: needs FW and a window that begins with @, such as @month, got '%s'", l.lastWord())
+	}
+	if l.history == 0 {
+		l.history = 2
+	}
+	var err error
+	l.rollover, err = wholePercentage("ROLLOVER", text)
+	return err
+}
+
+// randomRollover lets some windows roll over what they leave, mostly the same ones.
+func randomRollover(c *Calls, f *form, limit []string) []string {
+	if f.algorithm != fixedWindow || len(limit[0])%2 == 0 {
+		if c.chance(60) {
+			return []string{"ROLLOVER", c.pick("50%", "0%", "101%", "x")}
+		}
+		return nil
+	}
+	if !strings.HasPrefix(limit[1], "@") && !c.chance(20) || c.chance(6) {
+		return nil
+	}
+	return []string{c.pick("ROLLOVER", "rollover"), c.pick("50%", "50%", "100%", "1%", "33%")}
+}
+
 // randomHistory keeps closed windows for some limits, mostly the same for each.
 func randomHistory(c *Calls, f *form, limit []string) []string {
+	if len(limit) == 0 {
+		return nil
+	}
 	if f.algorithm != fixedWindow && !c.chance(60) {
 		return nil
 	}

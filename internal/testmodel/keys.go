@@ -142,7 +142,7 @@ func (m *Model) left(key string) (int64, error) {
 		return -2, nil
 	}
 	l, _, reset := s.look(m.Now)
-	if _, lent := withoutLoans(s); (lent > 0 || l.history > 0) && reset == 0 {
+	if _, lent := withoutLoans(s); (lent > 0 || l.history > 0 || l.algorithm == balance) && reset == 0 {
 		return -1, nil
 	}
 	return millis(reset), nil

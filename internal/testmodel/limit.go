@@ -15,6 +15,7 @@ const (
 	slidingWindow = "sliding-window"
 	slidingLog    = "sliding-log"
 	concurrency   = "concurrency"
+	balance       = "balance"
 
 	slidingSegments = "sliding-segments" // SW with SEGMENTS
 )
@@ -28,6 +29,7 @@ type limit struct {
 	zone      string   // of a window by the calendar, "" for UTC
 	from      string   // its beginning, "" for the usual one
 	history   int      // closed windows that are kept
+	rollover  int64    // percent of what a window leaves to the next, 0 for nothing
 	segments  int64    // of a sliding window, 0 for none
 	length    int64    // of a window or a lease, in nanoseconds
 	warn      int64    // percent, 0 for none
@@ -51,6 +53,7 @@ var forms = []form{
 	{"SW", slidingWindow, 2, "limit window", readSliding},
 	{"SL", slidingLog, 2, "limit window", readLog},
 	{"CC", concurrency, 3, "limit ttl holder", readLeases},
+	{"BAL", balance, 0, "", func([]string) (l limit, err error) { return l, nil }},
 }
 
 func formOf(algorithm string) *form {
@@ -171,6 +174,8 @@ func (l limit) parameters() [][2]string {
 		return [][2]string{{"capacity", strconv.FormatInt(l.most-1, 10)}, {"rate", l.rate.String()}}
 	case tokenBucket, leakyBucket:
 		return [][2]string{{"capacity", strconv.FormatInt(l.most, 10)}, {"rate", l.rate.String()}}
+	case balance:
+		return nil
 	case concurrency:
 		return [][2]string{{"limit", strconv.FormatInt(l.most, 10)}, {"ttl", durationText(l.length)}}
 	}
@@ -187,6 +192,9 @@ func (l limit) parameters() [][2]string {
 	}
 	if l.history > 0 {
 		all = append(all, [2]string{"history", strconv.Itoa(l.history)})
+	}
+	if l.rollover > 0 {
+		all = append(all, [2]string{"rollover", strconv.FormatInt(l.rollover, 10) + "%"})
 	}
 	if l.segments > 0 {
 		all = append(all, [2]string{"segments", strconv.FormatInt(l.segments, 10)})

@@ -107,6 +107,7 @@ func (s *lent) at(now int64) state {
 		}
 	}
 	if f, ok := next.inner.(*fixed); ok {
+		f = f.lending(len(next.all) > 0)
 		if next.inner = nil; f.live(now) {
 			next.inner = f.at(now)
 		}
@@ -125,7 +126,7 @@ func (l limit) charge(held state, at, tokens int64) state {
 	if l.algorithm == fixedWindow {
 		f, ok := held.(*fixed)
 		if ok {
-			f = f.at(at)
+			f = f.lending(true).at(at)
 		}
 		start, end := l.windowAt(at)
 		if f == nil {
@@ -134,7 +135,7 @@ func (l limit) charge(held state, at, tokens int64) state {
 		if f.count > 0 || f.warned {
 			start, end = f.start, f.end
 		}
-		return &fixed{l, min(f.count+tokens, 3*mostTokens), start, end, f.warned, f.record}
+		return &fixed{l, min(f.count+tokens, 3*mostTokens), start, end, f.warned, true, f.record}
 	}
 	taken := ratio(tokens)
 	if m, ok := held.(*meter); ok {
@@ -144,6 +145,13 @@ func (l limit) charge(held state, at, tokens int64) state {
 		taken = most
 	}
 	return &meter{l, taken, at}
+}
+
+// lending is a window of which tokens are set aside for holders, or no longer.
+func (f *fixed) lending(is bool) *fixed {
+	next := *f
+	next.isLent = is
+	return &next
 }
 
 // with is the limiter with another state, under the limit of that.
@@ -199,6 +207,15 @@ func (s *lent) boundaries() (times []int64) {
 	return times
 }
 
+// most is the limit, with what was rolled over to a window while nothing is lent.
+func (s *lent) most(now int64) int64 {
+	if f, ok := s.inner.(*fixed); ok && len(s.all) == 0 {
+		l, _, _ := f.lending(false).look(now)
+		return l.most
+	}
+	return s.limit.most
+}
+
 // free is the number of tokens that a limiter under its limit has for anybody.
 func (s *lent) free(now int64) int64 {
 	used := new(big.Rat)
@@ -208,7 +225,7 @@ func (s *lent) free(now int64) int64 {
 	case *meter:
 		used = inner.level(now)
 	}
-	return max(0, down(minus(ratio(s.limit.most-s.sum()), used)))
+	return max(0, down(minus(ratio(s.most(now)-s.sum()), used)))
 }
 
 // loanCall is an operation on a holder's loan.

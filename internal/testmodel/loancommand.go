@@ -124,7 +124,7 @@ func (s *lent) reply(now, granted int64, l loan) string {
 	if l.tokens == 0 {
 		l.number = 0
 	}
-	return integers(granted, s.limit.most, s.free(now), l.tokens, l.number)
+	return integers(granted, s.most(now), s.free(now), l.tokens, l.number)
 }
 
 // lendable is a key's state for an operation on loans, nil if it can have none.

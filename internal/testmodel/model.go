@@ -66,6 +66,8 @@ func algorithmOf(s state) string {
 		return reserved
 	case *datum:
 		return s.kind()
+	case *credits:
+		return balance
 	}
 	return concurrency
 }
@@ -95,6 +97,7 @@ func init() {
 	commands = map[string]command{
 		"CL.THROTTLE": {5, 6, (*Model).throttle}, "TB.ACQUIRE": acquire(tokenBucket), "LB.ACQUIRE": acquire(leakyBucket), "LB.QUEUE": acquire(leakyQueue),
 		"FW.ACQUIRE": acquire(fixedWindow), "SW.ACQUIRE": acquire(slidingWindow), "SL.ACQUIRE": acquire(slidingLog), "CC.ACQUIRE": acquire(concurrency),
+		"BAL.ACQUIRE": acquire(balance), "BAL.ADD": {5, many, (*Model).addCredits}, "BAL.INFO": {2, 2, listCredits},
 		"CC.RELEASE": {3, 3, (*Model).release}, "CC.HOLDERS": {2, 2, (*Model).holders}, "SL.LOG": {2, many, (*Model).grants},
 		"RL.ALL": {2, many, (*Model).all}, "RL.EXTEND": {4, many, (*Model).extend}, "RL.SETTLE": {2, many, (*Model).settle}, "RL.CANCEL": {2, 2, (*Model).cancel}, "RL.CHECK": {3, many, (*Model).check}, "RL.POLICY": {2, many, (*Model).policy},
 		"RL.LEND": {7, many, (*Model).lend}, "RL.RETURN": {6, many, (*Model).giveLoanBack}, "RL.VOID": {3, many, (*Model).void}, "RL.LENT": {2, 2, (*Model).lentTo},
@@ -185,7 +188,7 @@ var bucketOptions = []string{"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK"
 var acquireOptions = map[string][]string{
 	tokenBucket: bucketOptions, leakyBucket: bucketOptions,
 	leakyQueue: {"PEEK", "BLOCK", "WARN", "SPREAD"}, concurrency: {"PEEK", "BLOCK", "PRIORITY", "WARN"},
-	fixedWindow:   {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "HISTORY", "ROLLOVER", "WARN", "SPREAD"},
+	fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "HISTORY", "ROLLOVER", "WARN", "SPREAD"}, balance: {"PEEK", "UPTO", "FORCE", "AS", "FOR"},
 	slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "SEGMENTS", "WARN"},
 	slidingLog:    {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"},
 }
@@ -238,7 +241,7 @@ func acquire(algorithm string) command {
 
 func commandOf(algorithm string) string {
 	return map[string]string{tokenBucket: "TB.ACQUIRE", leakyBucket: "LB.ACQUIRE", leakyQueue: "LB.QUEUE", fixedWindow: "FW.ACQUIRE",
-		slidingWindow: "SW.ACQUIRE", slidingLog: "SL.ACQUIRE", concurrency: "CC.ACQUIRE", gcra: "CL.THROTTLE"}[algorithm]
+		slidingWindow: "SW.ACQUIRE", slidingLog: "SL.ACQUIRE", balance: "BAL.ACQUIRE", concurrency: "CC.ACQUIRE", gcra: "CL.THROTTLE"}[algorithm]
 }
 
 func (m *Model) throttle(words []string) (string, error) {

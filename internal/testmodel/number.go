@@ -2,6 +2,7 @@ package testmodel
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"regexp"
 	"slices"
@@ -20,6 +21,7 @@ const (
 	mostTokens   = int64(1_000_000_000_000)
 	mostDuration = 10 * year
 	mostFill     = 100 * year
+	mostTime     = int64(math.MaxInt64)
 )
 
 // units are the units of durations, the largest first.

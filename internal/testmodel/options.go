@@ -56,7 +56,7 @@ func (r *request) leadingOptions(words, known []string) (rest []string, err erro
 			r.whole = true
 			continue
 		case "SPLIT":
-			r.showWarn = true
+			r.showWarn, r.split = true, true
 			continue
 		case "SPREAD":
 			if err := r.limit.canSpread(); err != nil {
@@ -120,7 +120,7 @@ func (r *request) readOption(option, value string) (err error) {
 			r.tokens, err = between(option, value, 0, mostTokens)
 			return err
 		}
-		if a := r.limit.algorithm; a == concurrency || a == leakyQueue {
+		if a := r.limit.algorithm; a == concurrency || a == leakyQueue || a == balance {
 			return refuse("ERR KEEP: does not apply to %s", formOf(a).word)
 		}
 		r.keep, err = readKept(value)
@@ -130,6 +130,8 @@ func (r *request) readOption(option, value string) (err error) {
 		err = r.limit.readFrom(value)
 	case "HISTORY":
 		err = r.limit.readHistory(value)
+	case "ROLLOVER":
+		err = r.limit.readRollover(value)
 	case "SEGMENTS":
 		err = r.limit.readSegments(value)
 	case "WARN":
@@ -138,6 +140,9 @@ func (r *request) readOption(option, value string) (err error) {
 		if r.id, err = &value, checkKey(value); value == "" {
 			err = emptyID
 		}
+	case "EXPIRE":
+		r.expires, err = between(option, value, 1, mostTime/second)
+		r.expires *= second
 	case "FOR":
 		r.length, err = duration(option, value)
 	case "PRIORITY":

@@ -170,10 +170,13 @@ func (m *Model) check(words []string) (string, error) {
 	call := request{tokens: 1}
 	rest, err := call.readTokens("tokens", words[3:])
 	if err == nil {
-		err = call.readOptions("RL.CHECK", rest, []string{"PEEK", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN", "SPLIT", "WITH"})
+		err = call.readOptions("RL.CHECK", rest, []string{"PEEK", "KEEP", "MAXWAIT", "BLOCK", "PRIORITY", "AS", "FOR", "WARN", "SPLIT", "WITH"})
 	}
 	if err != nil {
 		return "", err
+	}
+	if call.priority && !call.block {
+		return "", errPriority
 	}
 	if err := call.checkReserve(); err != nil {
 		return "", err
@@ -181,7 +184,7 @@ func (m *Model) check(words []string) (string, error) {
 	if call.id != nil {
 		call.asked = describe(fmt.Sprintf("RL.CHECK %q %q", words[1], id), &call, nil)
 		if v, err := m.reservedAs(&call); v != nil && err == nil {
-			return m.repeat(v).hiding(&call).reply(), nil
+			return m.repeat(v).hiding(&call).splitting(&call, v.limits()).reply(), nil
 		}
 	}
 	p, limits, err := limitsOf(m, words[1], id, call.fields)
@@ -198,7 +201,7 @@ func (m *Model) check(words []string) (string, error) {
 		o.tokens, o.wait = call.tokens, 0 // it delays nobody
 	}
 	m.hold(o, &call)
-	return o.showing(limits).hiding(&call).reply(), nil
+	return o.showing(limits).hiding(&call).splitting(&call, limits).reply(), nil
 }
 
 // limitsOf are the limits of a policy for a caller and fields.
@@ -297,9 +300,12 @@ func specTexts(limits []request) string {
 	var texts []string
 	for _, r := range limits {
 		text := []string{formOf(r.limit.algorithm).word, wordText(r.key)}
+		if r.isElse {
+			text = append([]string{"ELSE"}, text...)
+		}
 		var options []string
 		for _, parameter := range r.limit.parameters() {
-			if name := strings.ToUpper(parameter[0]); name == "TZ" || name == "FROM" || name == "HISTORY" || name == "SEGMENTS" || name == "WARN" {
+			if name := strings.ToUpper(parameter[0]); name == "TZ" || name == "FROM" || name == "HISTORY" || name == "ROLLOVER" || name == "SEGMENTS" || name == "WARN" {
 				options = append(options, name, parameter[1])
 			} else {
 				text = append(text, parameter[1])

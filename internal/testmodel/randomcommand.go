@@ -8,7 +8,9 @@ import (
 
 // command is a random call.
 func (c *Calls) command() (words []string) {
-	switch n := c.random.IntN(110); {
+	switch n := c.random.IntN(114); {
+	case n >= 110:
+		return randomCredits(c)
 	case n >= 107:
 		return dataLook(c)
 	case n >= 100:
@@ -105,13 +107,18 @@ func (c *Calls) acquire(k *randomKey) []string {
 		return words
 	case concurrency:
 		words = append(words, c.holder())
+	case balance:
+		if c.chance(2) {
+			words = append(words, c.tokens(20))
+		}
+		return c.as(append(words, c.options(balance)...), nil)
 	default:
 		if c.chance(2) {
 			words = append(words, c.tokens(4))
 		}
 	}
 	words = append(append(append(words, c.options(f.algorithm)...), randomAnchor(c, f, limit)...), randomHistory(c, f, limit)...)
-	words = append(append(words, randomSegments(c, f, limit)...), randomWarn(c)...)
+	words = append(append(append(words, randomRollover(c, f, limit)...), randomSegments(c, f, limit)...), randomWarn(c)...)
 	words = append(words, randomSpread(c, k.name, f, slices.Contains(words, "PEEK"))...)
 	if f.algorithm == concurrency || f.algorithm == leakyQueue {
 		return words
@@ -127,6 +134,12 @@ func (c *Calls) options(algorithm string) (words []string) {
 	if algorithm == concurrency {
 		if c.chance(6) {
 			words = append(c.block(words), c.priority(2)...)
+		}
+		return words
+	}
+	if algorithm == balance {
+		if c.chance(3) {
+			words = append(words, c.pick("UPTO", "FORCE", "upto", "UPTO"))
 		}
 		return words
 	}
@@ -232,12 +245,8 @@ func (c *Calls) spoilWord(words []string) []string {
 	case 0:
 		return words[:i]
 	case 1:
-		others := []string{"PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1", "COST", "KEEP", "WITH", "AS", "FOR", "COSTS", "-", "SPREAD", "PRIORITY", "SPLIT", "ELSE"}
-		word := c.pick(others...)
-		for word == "SPLIT" && strings.EqualFold(words[0], "RL.EXTEND") { // the model does not show what each limit gave to all extensions
-			word = c.pick(others...)
-		}
-		return append(words, word)
+		others := []string{"PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1", "COST", "KEEP", "WITH", "AS", "FOR", "COSTS", "-", "SPREAD", "PRIORITY", "SPLIT", "ELSE", "ROLLOVER", "EXPIRE"}
+		return append(words, c.pick(others...))
 	case 2:
 		return append(words, c.pick("FORCE", "MAXWAIT", "PEEK", "KEEP", "COST", "WITH", "AS", "FOR", "PRIORITY"), c.pick("UPTO", "1s", "BLOCK", "PEEK", "10y", "1", "0", "50%"))
 	case 3:
@@ -248,7 +257,7 @@ func (c *Calls) spoilWord(words []string) []string {
 	}
 	words[i] = c.pick("", "0", "-1", "ten", "1.5", "1e3", "99999999999999999999", "9223372036854775808", "-9223372036854775809", "+5", "007", " 1", "1 ",
 		"0x10", "1_000", "0.5ms", "3651d", "10y", "1w", "5 s", "1.", ".5", ".5s", "-1s", "1M", "1/", "/s", "1//s", "1/0", "1/1w", "1/.5s", "1 per s", "0/s", "NaN", "inf", "@", "@year",
-		"@0.1ms", "1000000000001", "1000000000000", "1/3650d", "2.5", "{}", "CL", "TB", "COST", "KEEP", "LQ", "101%", "{", "}}", "{a")
+		"@0.1ms", "1000000000001", "1000000000000", "1/3650d", "2.5", "{}", "CL", "TB", "COST", "KEEP", "LQ", "BAL", "ELSE", "101%", "{", "}}", "{a")
 	return words
 }
 

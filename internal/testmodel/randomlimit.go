@@ -32,6 +32,8 @@ func (c *Calls) newLimit(f *form) []string {
 		most = c.pick("1000000000000", "999999999999", "1000000000001", "100000", "100001", "0", "1")
 	}
 	switch f.algorithm {
+	case balance:
+		return []string{}
 	case gcra:
 		period := c.pick("1", "60", "3600", "7", "86400", "315360000", "1")
 		return []string{most, c.pick("1", "2", "3", "30", "7", "1000000", "1000000000000"), period}

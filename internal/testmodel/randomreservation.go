@@ -99,5 +99,8 @@ func (c *Calls) extension() []string {
 	if c.chance(4) {
 		words = append(words, c.pick("FOR", "for"), c.duration(8))
 	}
+	if c.chance(3) {
+		words = append(words, c.pick("SPLIT", "split"))
+	}
 	return words
 }

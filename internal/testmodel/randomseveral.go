@@ -52,12 +52,17 @@ func (c *Calls) blocking() []string {
 		reply := c.Model.Do(slices.Concat(call, block, []string{"PEEK"}, with)...)
 		// A client that waits for a place counts as blocked before its request is decided. So nobody would know when the
 		// time may move, and the request must be granted at once.
-		isForPlace := slices.Contains(call, "CC")
+		isForPlace := slices.Contains(call, "CC") || call[0] == "RL.CHECK" && c.Model.policies[call[1]].hasLeases(call[2])
 		if lines := strings.Split(reply, "\r\n"); len(lines) > 3 && lines[1] != ":0" && (lines[3] == ":0") == isForPlace {
 			return slices.Concat(call, block, with)
 		}
 	}
 	return nil
+}
+
+// hasLeases reports whether a caller's checks can be denied for a place among leases.
+func (p *policy) hasLeases(id string) bool {
+	return p != nil && !p.shadow && slices.ContainsFunc(p.limitsFor(id), func(r request) bool { return r.limit.algorithm == concurrency })
 }
 
 // callOptions are options of a call for several limits.
@@ -78,10 +83,7 @@ func (c *Calls) callOptions(keeps bool) (words []string) {
 	case 0, 1:
 		return append(words, "MAXWAIT", c.duration(3))
 	case 2:
-		words = c.block(words)
-		if !keeps {
-			words = append(words, c.priority(3)...)
-		}
+		words = append(c.block(words), c.priority(3)...)
 	}
 	return words
 }
@@ -116,19 +118,34 @@ func (c *Calls) with(name, id string) (words []string) {
 
 // specs are limits of different keys, mostly; with a prefix, limits of a policy.
 func (c *Calls) specs(n int, prefix string) (words []string) {
-	for _, k := range c.different(n) {
+	all := c.different(n)
+	if c.chance(3) {
+		all = append(all, c.balance())
+	}
+	isBalance := func(k *randomKey) bool { return k.form.algorithm == balance }
+	if balances := len(all) - len(slices.DeleteFunc(slices.Clone(all), isBalance)); balances > 0 && !c.chance(20) { // one, as the last
+		all = append(slices.DeleteFunc(all, isBalance), c.balance())
+	}
+	for _, k := range all {
 		name, holder := k.name, c.holder()
 		if prefix != "" {
 			name = c.template(k, prefix)
 			holder = c.pick(holder, holder, holder, "{}", "h{tenant}")
 		}
 		limit := c.limit(k)
+		if isBalance(k) && !c.chance(4) {
+			words = append(words, c.pick("ELSE", "ELSE", "else"))
+		}
 		words = append(append(words, k.form.word, name), limit...)
 		if k.form.algorithm == concurrency {
 			words = append(words, holder)
 		}
+		if isBalance(k) {
+			words = append(words, c.balanceOptions()...)
+			continue
+		}
 		words = append(append(append(words, randomAnchor(c, k.form, limit)...), randomHistory(c, k.form, limit)...), randomSegments(c, k.form, limit)...)
-		words = append(append(words, randomWarn(c)...), randomSpread(c, name, k.form, false)...)
+		words = append(append(append(words, randomRollover(c, k.form, limit)...), randomWarn(c)...), randomSpread(c, name, k.form, false)...)
 		words = append(words, c.specOptions(k.form.algorithm)...)
 	}
 	return words

@@ -35,7 +35,7 @@ func (p pastStates) add(key string, s state) {
 func (c *Calls) Recover(ask func(command ...string) (string, error)) (unclear []string, err error) {
 	m := c.Model
 	for _, key := range slices.Sorted(maps.Keys(m.since)) {
-		looks := [][]string{{"RL.INFO", key}, {"RL.USAGE", key}, {"CC.HOLDERS", key}, {"SL.LOG", key}, {"RL.LENT", key}}
+		looks := [][]string{{"RL.INFO", key}, {"RL.USAGE", key}, {"CC.HOLDERS", key}, {"SL.LOG", key}, {"RL.LENT", key}, {"BAL.INFO", key}}
 		if slices.Contains(dataKeys, key) {
 			looks = append(looks, []string{"GET", key}, []string{"PTTL", key})
 		}

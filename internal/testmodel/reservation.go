@@ -25,6 +25,14 @@ type booked struct {
 	more        []entry // by extensions, oldest first
 }
 
+// limits are those that were asked.
+func (v *reservation) limits() (all []request) {
+	for _, p := range v.parts {
+		all = append(all, p.request)
+	}
+	return all
+}
+
 func (v *reservation) live(now int64) bool { return now < v.end }
 
 func (v *reservation) look(now int64) (l limit, remaining, reset int64) {
@@ -70,7 +78,7 @@ func (r *request) describe() string {
 	if r.keep != nil {
 		keep = r.keep.String()
 	}
-	return fmt.Sprintf("%q %+v %d %q %t %t %t %d %t %s %q", r.key, r.limit, r.tokens, r.holder, r.upTo, r.force, r.spread, r.wait, r.cost, keep, r.fields)
+	return fmt.Sprintf("%q %+v %d %q %t %t %t %t %d %d %t %s %q", r.key, r.limit, r.tokens, r.holder, r.upTo, r.force, r.spread, r.isElse, r.expires, r.wait, r.cost, keep, r.fields)
 }
 
 // reservedAs is the reservation under the id of a call, nil for a new id.
@@ -123,7 +131,7 @@ func (m *Model) repeat(v *reservation) *outcome {
 		if held := m.held(p.key); held == nil || algorithmOf(held) == p.limit.algorithm {
 			a = untouched(held, &p.request, m.Now)
 		}
-		a.warn = p.limit.warn
+		a.warn, a.taken = p.limit.warn, p.charged
 		o.parts = append(o.parts, a)
 	}
 	return o
@@ -137,6 +145,9 @@ func (m *Model) remember(call *request, o *outcome, limits []request, next []sta
 	}
 	for i := range limits {
 		p := booked{request: limits[i], charged: o.parts[i].tokens, at: markOf(next[i])}
+		if p.expires != 0 { // a payment has taken nothing
+			p.charged, v.settled = 0, true
+		}
 		reserveIn(next[i], p.charged)
 		v.parts = append(v.parts, p)
 	}
@@ -156,6 +167,8 @@ func markOf(s state) int64 {
 		return at - at%s.limit.segment()
 	case *log:
 		return s.entries[len(s.entries)-1].at
+	case *credits:
+		return s.last
 	}
 	return 0
 }

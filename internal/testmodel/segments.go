@@ -135,6 +135,9 @@ func (l *limit) readSegments(text string) (err error) {
 
 // randomSegments cuts some windows into segments, mostly the same ones into as many.
 func randomSegments(c *Calls, f *form, limit []string) []string {
+	if len(limit) == 0 {
+		return nil
+	}
 	if f.algorithm != slidingWindow && !c.chance(80) {
 		return nil
 	}

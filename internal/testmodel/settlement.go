@@ -72,10 +72,22 @@ func (m *Model) charge(id string, stated int, amount func(i int, p *booked) int6
 	}
 	next := *v
 	next.parts, next.settled = slices.Clone(v.parts), true
+	divides, last := stated == 0 && hasElse(v.limits()), len(v.parts)-1
+	included, rest, err := int64(0), int64(0), error(nil)
+	if divides {
+		if included, rest, err = m.divideUse(v, amount(last, &v.parts[last])); err != nil {
+			return "", err
+		}
+	}
 	for i := range next.parts {
 		p := &next.parts[i]
-		if p.charged = amount(i, p); p.limit.algorithm == concurrency {
+		switch p.charged = amount(i, p); {
+		case p.limit.algorithm == concurrency:
 			p.charged = 0
+		case divides && p.isIncluded():
+			p.charged = included
+		case divides && p.isElse:
+			p.charged = rest
 		}
 		if v.settled && p.charged != v.parts[i].charged {
 			return "", otherAmounts
@@ -122,7 +134,7 @@ func (m *Model) takeMore(before, after *reservation) error {
 			return err
 		}
 		if held != nil {
-			p.limit, _, _ = held.look(m.Now)
+			p.limit = m.limitOf(held)
 		}
 		p.force, p.upTo, p.keep, p.wait = true, false, nil, 0
 		if _, states[p.key], err = decide(held, &p, m.Now); err != nil {
@@ -162,6 +174,8 @@ func (m *Model) giveBack(p *booked, at, tokens, reserved int64) {
 		held = n
 	case *segments:
 		held = s.giveBack(m.Now, at, tokens)
+	case *credits:
+		held = s.giveBack(m.Now, tokens, at)
 	case *log:
 		held = s.giveBack(m.Now, at, tokens)
 	case *leases:

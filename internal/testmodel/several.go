@@ -3,6 +3,7 @@ package testmodel
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 const mostLimits = 64
@@ -14,15 +15,19 @@ const errElse = refusal("ERR ELSE: must stand before the last limit, a BAL witho
 // readSpecs reads limits up to the first word that begins none.
 func readSpecs(words []string) (all []request, rest []string, err error) {
 	for len(words) > 0 {
-		if equalFold(words[0], "ELSE") {
-			return nil, nil, errElse // the model knows no balances
+		isElse := equalFold(words[0], "ELSE")
+		if isElse {
+			words = words[1:]
 		}
-		f := specForm(words[0])
-		if f == nil {
-			break
-		}
-		if len(words) < 2+f.words {
-			return nil, nil, refuse("ERR spec: %s needs %d arguments, key %s, got %d", f.word, 1+f.words, f.names, len(words)-1)
+		f := specForm(append(words[:len(words):len(words)], "")[0])
+		switch {
+		case isElse && (f == nil || f.algorithm != balance):
+			return nil, nil, errElse
+		case f == nil:
+			return finishSpecs(all, words)
+		case len(words) < 2+f.words:
+			names := strings.TrimSpace("key " + f.names)
+			return nil, nil, refuse("ERR spec: %s needs %d arguments, %s, got %d", f.word, 1+f.words, names, len(words)-1)
 		}
 		if len(all) == mostLimits {
 			return nil, nil, refuse("ERR spec: at most %d limits at once", mostLimits)
@@ -31,10 +36,19 @@ func readSpecs(words []string) (all []request, rest []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM", "HISTORY", "SEGMENTS", "WARN", "SPREAD"}); err != nil {
+		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM", "HISTORY", "ROLLOVER", "SEGMENTS", "WARN", "SPREAD"}); err != nil {
 			return nil, nil, err
 		}
+		r.isElse = isElse
 		all = append(all, r)
+	}
+	return finishSpecs(all, words)
+}
+
+// finishSpecs checks limits together; rest are the words after them.
+func finishSpecs(all []request, words []string) (limits []request, rest []string, err error) {
+	if err := checkElse(all); err != nil {
+		return nil, nil, err
 	}
 	if len(all) == 0 {
 		got := ""
@@ -76,7 +90,7 @@ func (m *Model) all(words []string) (string, error) {
 		return "", err
 	}
 	m.hold(o, &call)
-	return o.showing(limits).reply(), nil
+	return o.showing(limits).splitting(&call, limits).reply(), nil
 }
 
 // hold delays the reply to a granted BLOCK until the last limit is due. The reply then contains the state at that time.
@@ -96,6 +110,7 @@ type outcome struct {
 	binding int
 	wait    int64
 	parts   []answer
+	splits  bool // the reply has what was taken from each limit
 }
 
 func (o *outcome) reply() string { return array(o.elements()...) }
@@ -104,6 +119,9 @@ func (o *outcome) elements() []string {
 	parts := make([]string, len(o.parts))
 	for i, a := range o.parts {
 		parts[i] = integers(a.withWarn(a.limit, a.remaining, millis(a.reset))...)
+		if o.splits {
+			parts[i] = integers(a.limit, a.remaining, millis(a.reset), a.warns(), a.taken)
+		}
 	}
 	return []string{integer(o.tokens), integer(int64(o.binding)), integer(millis(o.wait)), array(parts...)}
 }
@@ -113,7 +131,7 @@ func (r *request) join(call *request, inMulti bool) {
 	if !r.cost {
 		r.tokens = call.tokens
 	}
-	if a := r.limit.algorithm; r.keep == nil && a != concurrency && a != leakyQueue {
+	if a := r.limit.algorithm; r.keep == nil && a != concurrency && a != leakyQueue && a != balance {
 		r.keep = call.keep
 	}
 	r.peek = r.peek || call.peek
@@ -127,6 +145,16 @@ func (r *request) join(call *request, inMulti bool) {
 func (m *Model) askAll(o *outcome, limits []request, call *request, held, next []state) error {
 	for i := range limits {
 		limits[i].join(call, m.inMulti)
+		if hasElse(limits) && limits[i].isIncluded() {
+			limits[i].wait = 0
+		}
+	}
+	if hasElse(limits) {
+		if err := m.divide(limits, call.tokens, held); err != nil {
+			return err
+		}
+	}
+	for i := range limits {
 		if limits[i].tokens == 0 {
 			o.parts = append(o.parts, untouched(held[i], &limits[i], m.Now))
 			continue
@@ -140,6 +168,9 @@ func (m *Model) askAll(o *outcome, limits []request, call *request, held, next [
 		if !a.granted && (o.binding < 0 || o.wait != never && (a.wait == never || a.wait > o.wait)) {
 			o.binding, o.wait = i, a.wait
 		}
+	}
+	if hasElse(limits) {
+		return m.awaitCredits(o, limits, call.tokens, held)
 	}
 	return nil
 }
@@ -200,6 +231,9 @@ func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
 	if call.single {
 		o.tokens = o.parts[0].tokens
 	}
+	for i := range o.parts {
+		o.parts[i].taken = o.parts[i].tokens
+	}
 	if call.id != nil {
 		m.remember(call, o, limits, next)
 	}
@@ -215,10 +249,10 @@ func untouched(held state, r *request, now int64) answer {
 	}
 	switch l := r.limit; l.algorithm {
 	case fixedWindow:
-		if f := fixedUnder(held, l, now); f.count > 0 {
-			a.remaining, a.reset = l.most-f.count, f.end-now
-		} else {
-			a.remaining = l.most
+		f := fixedUnder(held, l, now)
+		a.limit += f.rolled(l, f.start)
+		if a.remaining = a.limit - f.count; f.count > 0 {
+			a.reset = f.end - now
 		}
 	case slidingWindow:
 		s := slidingUnder(held, l, now)
@@ -229,6 +263,8 @@ func untouched(held state, r *request, now int64) answer {
 	case slidingLog:
 		_, used := held.(*log).within(now, l.length)
 		a.remaining, a.reset = l.most-used, held.(*log).reset(now, l.length)
+	case balance:
+		a.limit, a.remaining = held.(*credits).at(now).sum()
 	case concurrency:
 		s := held.(*leases).at(now)
 		a.remaining, a.reset = l.most-int64(len(s.all)), s.reset(now)
@@ -236,8 +272,16 @@ func untouched(held state, r *request, now int64) answer {
 		taken := takenUnder(held, l, now)
 		a.remaining, a.reset = down(minus(ratio(l.most), taken)), up(l.fill(taken))
 	}
-	a.remaining = max(0, a.remaining-lent)
+	if a.remaining -= lent; r.expires == 0 { // BAL.ADD shows a debt
+		a.remaining = max(0, a.remaining)
+	}
 	return a
+}
+
+// splitting has the outcome show what was taken from each limit, if the call asks for it and the last is a balance.
+func (o *outcome) splitting(call *request, limits []request) *outcome {
+	o.splits = call.split && endsInBalance(limits)
+	return o
 }
 
 func (o *outcome) String() string { return fmt.Sprintf("%+v", *o) }

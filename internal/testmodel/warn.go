@@ -7,13 +7,21 @@ import (
 
 // readWarn reads the threshold of a limit.
 func (l *limit) readWarn(text string) error {
+	if l.algorithm == balance {
+		return refuse("ERR WARN: does not apply to BAL: a balance has no limit of which a part could be used")
+	}
+	n, err := wholePercentage("WARN", text)
+	l.warn = n
+	return err
+}
+
+func wholePercentage(option, text string) (int64, error) {
 	digits, is := strings.CutSuffix(text, "%")
 	n, ok := wholeNumber(digits)
 	if !is || !ok || n < 1 || n > 100 || digits[0] == '+' {
-		return argument("WARN", "must be a whole percentage between 1% and 100%", text)
+		return 0, argument(option, "must be a whole percentage between 1% and 100%", text)
 	}
-	l.warn = n
-	return nil
+	return n, nil
 }
 
 // warnAt is the threshold in tokens.
@@ -26,6 +34,7 @@ func warned(s state, l limit, now int64) state {
 	}
 	switch s := s.(type) {
 	case *fixed:
+		l.most += s.rolled(l, s.start)
 		s.warned = s.warned || s.count >= l.warnAt()
 	case *sliding:
 		s.warned = s.warned || up(s.estimate(now)) >= l.warnAt()
@@ -38,11 +47,18 @@ func (a answer) withWarn(fields ...int64) []int64 {
 	if a.warn == 0 {
 		return fields
 	}
-	warns := int64(0)
-	if a.limit-a.remaining >= (limit{most: a.limit, warn: a.warn}).warnAt() {
-		warns = 1
+	return append(fields, a.warns())
+}
+
+// warns is the field of a limit: -1 if it does not warn.
+func (a answer) warns() int64 {
+	switch {
+	case a.warn == 0:
+		return -1
+	case a.limit-a.remaining >= (limit{most: a.limit, warn: a.warn}).warnAt():
+		return 1
 	}
-	return append(fields, warns)
+	return 0
 }
 
 // showing adds the fields of limits that warn to the outcome.
