@@ -41,8 +41,11 @@ func (c *Call) closeWindow(l *limits.Limit, at int64) {
 	if at >= forgottenAt(c.Inner[:], l, &c.History) {
 		c.History.Clear()
 	} else {
-		w := LoadWindow(c.Inner[:])
-		c.History.Close(w.start, w.end, w.Count, l.Capacity+leftTo(c, l, w.start)-w.Count, l.History)
+		w, left := LoadWindow(c.Inner[:]), int64(0)
+		if l.Rollover > 0 { // without it, the next state would not keep what is left
+			left = l.Capacity + leftTo(c, l, w.start) - w.Count
+		}
+		c.History.Close(w.start, w.end, w.Count, left, l.History)
 	}
 	clear(c.Inner[:])
 }

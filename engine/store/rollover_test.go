@@ -240,3 +240,52 @@ func TestSegmentsNeverExceedTheLimit(t *testing.T) {
 		s.Close()
 	}
 }
+
+// A window whose tokens all went back stays only for what it leaves to the next. A request without ROLLOVER ends that,
+// and leaves a state that a copy accepts.
+func TestEndOfRolloverAfterUnusedWindow(t *testing.T) {
+	l := limits.Limit{Algorithm: limits.FixedWindow, Capacity: 10, Span: limits.EachMinute, History: 2}
+	rolling := l
+	rolling.Rollover = 50
+	s, now := New(Config{Shards: 1}), epoch
+	ask(s, now, reserveOne("id", engine.Op{Key: []byte("k"), Limit: rolling, Tokens: 5}))
+	now += 60 * sec
+	ask(s, now, settleAt("id", 0))
+	if res := ask(s, now, engine.Op{Key: []byte("k"), Limit: rolling, Tokens: 1}); res.Limit != 15 {
+		t.Fatalf("%+v, but 5 tokens rolled over", res)
+	}
+	if res := ask(s, now, engine.Op{Key: []byte("k"), Limit: l, Tokens: 1}); res.Limit != 10 || res.Remaining != 8 {
+		t.Fatalf("%+v without ROLLOVER", res)
+	}
+	s = copiedTo(s, Config{Shards: 1}, now)
+	defer s.Close()
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if res := ask(s, now, engine.Op{Key: []byte("k"), Limit: l, Tokens: 1}); res.Remaining != 7 {
+		t.Fatalf("%+v after a copy", res)
+	}
+}
+
+// What a window without ROLLOVER has left never rolls over, whether or not something changed the key after its end.
+func TestRolloverBeginsWithAWindow(t *testing.T) {
+	l := limits.Limit{Algorithm: limits.FixedWindow, Capacity: 10, Span: limits.EachMinute, History: 2}
+	rolling := l
+	rolling.Rollover = 50
+	for _, settles := range []bool{false, true} {
+		s, now := New(Config{Shards: 1}), epoch
+		ask(s, now, reserveOne("id", engine.Op{Key: []byte("k"), Limit: l, Tokens: 5}))
+		now += 60 * sec
+		if settles {
+			ask(s, now, settleAt("id", 4))
+		}
+		if res := ask(s, now, engine.Op{Key: []byte("k"), Limit: rolling, Tokens: 1}); res.Limit != 10 {
+			t.Errorf("settled %t: %+v", settles, res)
+		}
+		now += 60 * sec
+		if res := ask(s, now, engine.Op{Key: []byte("k"), Limit: rolling, Tokens: 1}); res.Limit != 15 {
+			t.Errorf("settled %t, in the next window: %+v", settles, res)
+		}
+		s.Close()
+	}
+}

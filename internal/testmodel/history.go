@@ -116,7 +116,10 @@ func (f *fixed) at(now int64) *fixed {
 
 // over is the window after its end.
 func (f *fixed) over() *fixed {
-	left := f.limit.most + f.rolled(f.limit, f.start) - f.count
+	left := int64(0)
+	if f.limit.rollover > 0 {
+		left = f.limit.most + f.rolled(f.limit, f.start) - f.count
+	}
 	return &fixed{limit: f.limit, isLent: f.isLent, record: f.record.close(f.start, f.end, f.count, left, f.limit.history)}
 }
 
@@ -145,7 +148,7 @@ func (f *fixed) settle(start, tokens, reserved int64) *fixed {
 			back := min(tokens, w.used)
 			w.used -= back
 			w.reserved = min(max(0, w.reserved-reserved), w.used)
-			if i == 0 {
+			if i == 0 && f.limit.rollover > 0 {
 				next.left += back
 			} else if w.used == 0 {
 				next.closed = slices.Delete(next.closed, i, i+1)
