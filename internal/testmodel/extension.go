@@ -43,10 +43,10 @@ func (m *Model) extend(words []string) (string, error) {
 	case n != v.count+1:
 		return "", refuse("ERR n: the next extension of this reservation has the number %d; nothing was taken", v.count+1)
 	}
-	o, err := m.more(v, &call)
+	o, v, err := m.more(id, v, &call)
 	if err == nil && o.binding >= 0 && call.upTo {
 		if call.tokens = min(call.tokens, v.mostOf(o)); call.tokens > 0 {
-			o, err = m.more(v, &call)
+			o, v, err = m.more(id, v, &call)
 		}
 	}
 	if err != nil {
@@ -90,14 +90,20 @@ func (p *booked) isPaid() bool {
 	return p.cost
 }
 
-// more asks the limits of a reservation for as many tokens as a call says, and adds a grant to the reservation.
-func (m *Model) more(v *reservation, call *request) (*outcome, error) {
+// more asks the limits of a reservation for as many tokens as a call says, and keeps and returns the reservation with a
+// grant. The one before stays as it was, because a crash may bring it back.
+func (m *Model) more(id string, v *reservation, call *request) (*outcome, *reservation, error) {
 	limits := make([]request, len(v.parts))
 	for i := range v.parts {
 		p := &v.parts[i]
 		limits[i] = request{key: p.key, limit: p.limit, holder: p.holder, cost: p.isPaid(), isElse: p.isElse}
 	}
-	return m.decideAll(limits, &request{tokens: call.tokens, length: call.length, extends: v})
+	next := *v
+	o, err := m.decideAll(limits, &request{tokens: call.tokens, length: call.length, extends: &next})
+	if err == nil && o.binding < 0 {
+		m.keep(id, &next)
+	}
+	return o, &next, err
 }
 
 // extended is a reservation after an extension was granted, nil if it would have more than it can have.
