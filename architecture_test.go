@@ -127,7 +127,7 @@ var within = map[string][]string{
 	"engine/digits":              {},
 	"engine/script/interpreter":  {"engine/script/ctext", "engine/script/syntax", "engine/script/value"},
 	"engine/script/library":      {"engine/digits", "engine/script/ctext", "engine/script/interpreter", "engine/script/value"},
-	"engine/script/syntax":       {"engine/script/ctext"},
+	"engine/script/syntax":       {"engine/script/ctext", "engine/script/value"},
 	"engine/script/value":        {"engine/script/ctext"},
 	"internal/loans":             {"engine", "engine/purse"},
 	"engine/policy":              {"engine"},

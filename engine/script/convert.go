@@ -32,25 +32,19 @@ func (c *converter) bad() { c.L.End("ERR internal error: a command's reply is ma
 
 // number reads the number after the kind in the current line, and goes on to the next line.
 func (c *converter) number() (n int64) {
-	const sureDigits = 18 // of a number of 64 bits
-	if rest, isNull := bytes.CutPrefix(c.reply, []byte("$-1\r\n")); isNull {
-		c.reply = rest
-		return -1
+	i, sign := 1, int64(1)
+	if len(c.reply) > 1 && c.reply[1] == '-' {
+		i, sign = 2, -1
 	}
-	i := 1
-	for ; i <= sureDigits && i < len(c.reply) && ctext.IsDigit(c.reply[i]); i++ {
+	first := i
+	for ; i < len(c.reply) && ctext.IsDigit(c.reply[i]); i++ {
 		n = n*10 + int64(c.reply[i]-'0')
 	}
-	if i > 1 && i+1 < len(c.reply) && c.reply[i] == '\r' {
-		c.reply = c.reply[i+2:]
-		return n
-	}
-	line := c.line()
-	n, err := strconv.ParseInt(string(line[1:]), 10, 64)
-	if err != nil {
+	if i == first || i+1 >= len(c.reply) || c.reply[i] != '\r' {
 		c.bad()
 	}
-	return n
+	c.reply = c.reply[i+2:]
+	return sign * n
 }
 
 func (c *converter) value(depth int) value.Value {
@@ -61,7 +55,7 @@ func (c *converter) value(depth int) value.Value {
 	case ':':
 		return value.Number(float64(c.number()))
 	case '+':
-		return singleField(c.L, "ok", string(c.line()[1:]))
+		return onlyField(c.L, "ok", value.String(string(c.line()[1:])))
 	case '-':
 		t := errorTable(c.L, string(c.line()[1:]))
 		t.Table().SetString("ignore_error_stats_update", value.True)
@@ -112,7 +106,8 @@ func (c *converter) double(text []byte) value.Value {
 	if err != nil {
 		c.bad()
 	}
-	return c.onlyField("double", value.Number(number))
+	c.L.Charge(replyPrice)
+	return onlyField(c.L, "double", value.Number(number))
 }
 
 // fields makes a table from a map, or from a set, whose members have the value true.
@@ -130,12 +125,6 @@ func (c *converter) fields(kind string, depth int) value.Value {
 		}
 		t.Set(key, of)
 	}
-	return c.onlyField(kind, value.OfTable(t))
-}
-
-func (c *converter) onlyField(name string, v value.Value) value.Value {
 	c.L.Charge(replyPrice)
-	t := c.L.NewTable(0, 1)
-	t.SetString(name, v)
-	return value.OfTable(t)
+	return onlyField(c.L, kind, value.OfTable(t))
 }

@@ -37,12 +37,13 @@ const (
 
 // errorTable is an error as a script sees it.
 func errorTable(L *interpreter.Thread, text string) value.Value {
-	return singleField(L, "err", text)
+	return onlyField(L, "err", value.String(text))
 }
 
-func singleField(L *interpreter.Thread, name, text string) value.Value {
+// onlyField is a table with one field.
+func onlyField(L *interpreter.Thread, name string, v value.Value) value.Value {
 	t := L.NewTable(0, 1)
-	t.SetString(name, value.String(text))
+	t.SetString(name, v)
 	return value.OfTable(t)
 }
 
@@ -188,20 +189,14 @@ func errorReply(L *interpreter.Thread) int {
 	L.Charge(replyPrice)
 	text, ok := onlyString(L)
 	L.ChargeBytes(4 * len(text)) // it is searched, cut and put together
-	switch {
-	case !ok:
-		text = wrongArguments
-	case strings.HasPrefix(text, "-"):
-		code, rest, found := strings.Cut(text[1:], " ")
+	if ok {
+		code, rest, found := strings.Cut(strings.TrimPrefix(text, "-"), " ")
 		if !found {
 			code, rest = "ERR", code
 		}
 		text = code + " " + strings.Trim(rest, "\r\n")
-	case strings.Contains(text, " "):
-		code, rest, _ := strings.Cut(text, " ")
-		text = code + " " + strings.Trim(rest, "\r\n")
-	default:
-		text = "ERR " + strings.Trim(text, "\r\n")
+	} else {
+		text = wrongArguments
 	}
 	L.Push(errorTable(L, text))
 	return 1
@@ -210,7 +205,7 @@ func errorReply(L *interpreter.Thread) int {
 func statusReply(L *interpreter.Thread) int {
 	L.Charge(replyPrice)
 	if text, ok := onlyString(L); ok {
-		L.Push(singleField(L, "ok", text))
+		L.Push(onlyField(L, "ok", value.String(text)))
 	} else {
 		L.Push(errorTable(L, wrongArguments))
 	}

@@ -62,21 +62,14 @@ func ReadNumber(s string) (float64, bool) {
 	if x, ok := ReadShort(s); ok {
 		return x, true
 	}
-	if len(s) > maxNumeral {
-		return 0, false
-	}
-	if end := strings.IndexByte(s, 0); end >= 0 {
-		s = s[:end]
-	}
-	s = strings.Trim(s, " \t\n\v\f\r")
-	sign, digits := 1.0, s
-	if s != "" && (s[0] == '-' || s[0] == '+') {
-		digits = s[1:]
-		if s[0] == '-' {
-			sign = -1
-		}
+	digits, isNegative, ok := numeral(s)
+	sign := 1.0
+	if isNegative {
+		sign = -1
 	}
 	switch {
+	case !ok:
+		return 0, false
 	case strings.EqualFold(digits, "inf") || strings.EqualFold(digits, "infinity"):
 		return math.Inf(int(sign)), true
 	case strings.EqualFold(digits, "nan"):
@@ -98,6 +91,19 @@ func ReadNumber(s string) (float64, bool) {
 		return 0, false
 	}
 	return sign * number, true
+}
+
+// numeral is the text of a number without blanks and its sign. ok is false for one that is too long.
+func numeral(s string) (digits string, isNegative, ok bool) {
+	if len(s) > maxNumeral {
+		return "", false, false
+	}
+	s, _, _ = strings.Cut(s, "\x00")
+	s = strings.Trim(s, " \t\n\v\f\r")
+	if isNegative = strings.HasPrefix(s, "-"); isNegative || strings.HasPrefix(s, "+") {
+		s = s[1:]
+	}
+	return s, isNegative, true
 }
 
 // NumeralEnd returns the end of the digits, fraction and exponent at the start of s, or -1 when there are none.
@@ -175,16 +181,9 @@ func ToUint64(x float64) uint64 {
 
 // ReadInteger reads as C's strtoul does: blanks, a sign, which wraps around, and the largest number for one that is too large.
 func ReadInteger(s string, base int) (float64, bool) {
-	if len(s) > maxNumeral {
+	s, negative, ok := numeral(s)
+	if !ok {
 		return 0, false
-	}
-	if end := strings.IndexByte(s, 0); end >= 0 {
-		s = s[:end]
-	}
-	s = strings.Trim(s, " \t\n\v\f\r")
-	negative := strings.HasPrefix(s, "-")
-	if negative || strings.HasPrefix(s, "+") {
-		s = s[1:]
 	}
 	if base == 16 && len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' && IsHex(s[2]) {
 		s = s[2:]

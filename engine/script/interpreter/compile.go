@@ -103,7 +103,7 @@ func (o *operand) get(fr *frame) value.Value {
 func (c *compiler) operand(e syntax.Expr) operand {
 	switch e := e.(type) {
 	case *syntax.Constant:
-		return c.constant(constant(e))
+		return c.constant(e.Value)
 	case *syntax.Builtin:
 		return c.constant(Builtins[e.Name])
 	case *syntax.Variable:
@@ -139,18 +139,4 @@ func (c *compiler) operands(list []syntax.Expr) (all []operand) {
 		all = append(all, c.operand(e))
 	}
 	return all
-}
-
-func constant(e *syntax.Constant) value.Value {
-	switch e.Kind {
-	case syntax.TrueConstant:
-		return value.True
-	case syntax.FalseConstant:
-		return value.False
-	case syntax.NumberConstant:
-		return value.Number(e.Number)
-	case syntax.StringConstant:
-		return value.String(e.Text)
-	}
-	return value.Nil
 }

@@ -74,15 +74,12 @@ func (L *Thread) checkCoroutine(i int) *coroutine {
 }
 
 func coroutineResume(L *Thread) int {
-	c := L.checkCoroutine(1)
-	all := &L.run.coroutines
-	if status := all.status(c); status != "suspended" {
+	results, problem, failed := L.resume(L.checkCoroutine(1), 2)
+	switch {
+	case problem != "":
 		L.Push(value.False)
-		return 1 + L.PushString("cannot resume "+nonSuspended(status)+" coroutine")
-	}
-	L.Charge(20 + L.Top()/SlotsPerStep)
-	results, failed := all.run(c, L.argumentsFrom(2))
-	if failed != nil {
+		return 1 + L.PushString(problem)
+	case failed != nil:
 		v := L.survive(failed)
 		L.Push(value.False)
 		L.Push(v)
@@ -92,23 +89,27 @@ func coroutineResume(L *Thread) int {
 	return 1 + L.PushAll(results)
 }
 
-func nonSuspended(status string) string {
-	if status == "dead" {
-		return status
+// resume runs a coroutine with the arguments from one on, or says why it can't.
+func (L *Thread) resume(c *coroutine, from int) (results []value.Value, problem string, failed *Raised) {
+	all := &L.run.coroutines
+	if status := all.status(c); status == "dead" {
+		return nil, "cannot resume dead coroutine", nil
+	} else if status != "suspended" {
+		return nil, "cannot resume non-suspended coroutine", nil
 	}
-	return "non-suspended"
+	L.Charge(20 + L.Top()/SlotsPerStep)
+	results, failed = all.run(c, L.argumentsFrom(from))
+	return results, "", failed
 }
 
 func coroutineWrap(L *Thread) int {
 	c := newCoroutine(L)
 	L.Push(NewFunction(func(L *Thread) int {
-		all := &L.run.coroutines
-		if status := all.status(c); status != "suspended" {
-			L.Fail("cannot resume %s coroutine", nonSuspended(status))
-		}
-		L.Charge(20 + L.Top()/SlotsPerStep)
-		results, failed := all.run(c, L.argumentsFrom(1))
-		if failed == nil {
+		results, problem, failed := L.resume(c, 1)
+		switch {
+		case problem != "":
+			L.Fail("%s", problem)
+		case failed == nil:
 			return L.PushAll(results)
 		}
 		v := L.survive(failed)

@@ -41,7 +41,7 @@ func (c *compiler) direct(e *syntax.Call, unused bool) eval {
 	site := Site{Unused: unused}
 	if len(e.Args) > 0 {
 		if first, is := e.Args[0].(*syntax.Constant); is {
-			site.First = constant(first)
+			site.First = first.Value
 		}
 	}
 	push, function, call := c.list(e.Args), Builtins[name], of(site)

@@ -170,50 +170,25 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 			return value.Number(op.operate(a.get(fr).Float(), b.get(fr).Float()))
 		}
 	}
-	slow := func(fr *frame, x, y value.Value) value.Value {
-		fr.at = e.Node
-		return fr.L.arithmetic(op, x, y)
-	}
-	switch e.Op {
-	case "+":
-		return func(fr *frame) value.Value {
-			x, y := a.get(fr), b.get(fr)
-			if x.IsNumber() && y.IsNumber() {
-				return value.Result(x.Float() + y.Float())
-			}
-			return slow(fr, x, y)
-		}
-	case "-":
-		return func(fr *frame) value.Value {
-			x, y := a.get(fr), b.get(fr)
-			if x.IsNumber() && y.IsNumber() {
-				return value.Result(x.Float() - y.Float())
-			}
-			return slow(fr, x, y)
-		}
-	case "*":
-		return func(fr *frame) value.Value {
-			x, y := a.get(fr), b.get(fr)
-			if x.IsNumber() && y.IsNumber() {
-				return value.Result(float64(x.Float() * y.Float()))
-			}
-			return slow(fr, x, y)
-		}
-	case "/":
-		return func(fr *frame) value.Value {
-			x, y := a.get(fr), b.get(fr)
-			if x.IsNumber() && y.IsNumber() {
-				return value.Result(x.Float() / y.Float())
-			}
-			return slow(fr, x, y)
-		}
-	}
+	sign := e.Op[0]
 	return func(fr *frame) value.Value {
 		x, y := a.get(fr), b.get(fr)
-		if x.IsNumber() && y.IsNumber() {
-			return value.Result(op.operate(x.Float(), y.Float()))
+		if !x.IsNumber() || !y.IsNumber() {
+			fr.at = e.Node
+			return fr.L.arithmetic(op, x, y)
 		}
-		return slow(fr, x, y)
+		p, q := x.Float(), y.Float()
+		switch sign {
+		case '+':
+			return value.Result(p + q)
+		case '-':
+			return value.Result(p - q)
+		case '*':
+			return value.Result(float64(p * q))
+		case '/':
+			return value.Result(p / q)
+		}
+		return value.Result(op.operate(p, q))
 	}
 }
 
@@ -284,37 +259,21 @@ func (c *compiler) comparison(e *syntax.Binary) test {
 			fr.at = e.Node
 			return fr.L.Equal(x, y) == wanted
 		}
-	case "<":
-		return func(fr *frame) bool {
-			x, y := a.get(fr), b.get(fr)
-			if x.IsNumber() && y.IsNumber() {
-				return x.Float() < y.Float()
-			}
-			return fr.order(e, x, y, "__lt")
-		}
-	case ">":
-		return func(fr *frame) bool {
-			x, y := a.get(fr), b.get(fr)
-			if x.IsNumber() && y.IsNumber() {
-				return x.Float() > y.Float()
-			}
-			return fr.order(e, y, x, "__lt")
-		}
-	case "<=":
-		return func(fr *frame) bool {
-			x, y := a.get(fr), b.get(fr)
-			if x.IsNumber() && y.IsNumber() {
-				return x.Float() <= y.Float()
-			}
-			return fr.order(e, x, y, "__le")
-		}
 	}
+	event, isReverse := "__lt", e.Op[0] == '>'
+	if len(e.Op) > 1 {
+		event = "__le"
+	}
+	orEqual := event == "__le"
 	return func(fr *frame) bool {
 		x, y := a.get(fr), b.get(fr)
-		if x.IsNumber() && y.IsNumber() {
-			return x.Float() >= y.Float()
+		if isReverse {
+			x, y = y, x
 		}
-		return fr.order(e, y, x, "__le")
+		if x.IsNumber() && y.IsNumber() {
+			return x.Float() < y.Float() || orEqual && x.Float() == y.Float()
+		}
+		return fr.order(e, x, y, event)
 	}
 }
 
@@ -348,7 +307,7 @@ func (c *compiler) table(e *syntax.Table) eval {
 		switch {
 		case f.IsPlain:
 			fields++
-			name, v := f.Key.(*syntax.Constant).Text, c.operand(f.Value)
+			name, v := f.Key.(*syntax.Constant).Value.Text(), c.operand(f.Value)
 			steps = append(steps, func(fr *frame, t *value.Table) { t.SetString(name, v.get(fr)) })
 		case f.Key != nil:
 			pairs = append(pairs, pair{f.Node, items - items%itemsPerFlush})

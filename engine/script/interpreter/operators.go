@@ -177,8 +177,8 @@ func (L *Thread) argument(isArgv bool, i int) value.Value {
 	return value.Nil
 }
 
-// setIndex is object[key] = value.
-func (L *Thread) setIndex(object, key, v value.Value) {
+// setIndex is object[key] = value. With isPlain the key is a text of the source, and the value is not nil.
+func (L *Thread) setIndex(object, key, v value.Value, isPlain bool) {
 	for i := range maxIndexes {
 		t := object.Table()
 		if t == nil {
@@ -188,41 +188,29 @@ func (L *Thread) setIndex(object, key, v value.Value) {
 			L.Fail(readOnlyText)
 		}
 		next := Metamethod(object, "__newindex")
-		if next.IsNil() || !t.Get(key).IsNil() {
+		switch {
+		case !next.IsNil() && t.Get(key).IsNil():
+		case isPlain:
+			t.SetString(key.Text(), v)
+			return
+		default:
 			L.Set(t, key, v)
 			return
 		}
 		if AsFunction(next) != nil {
-			L.invoke(next, object, key, v)
+			if isPlain {
+				L.invokePlain(next, object, key, v)
+			} else {
+				L.invoke(next, object, key, v)
+			}
 			return
 		}
 		object = next
+	}
+	if isPlain {
+		L.failNative("loop in settable")
 	}
 	L.Fail("loop in settable")
-}
-
-// setField is object.name = value, for a value that is not nil.
-func (L *Thread) setField(object value.Value, name string, v value.Value) {
-	for i := range maxIndexes {
-		t := object.Table()
-		if t == nil {
-			L.failValue(object, "index", i)
-		}
-		next := value.Nil
-		if t.Meta != nil && t.GetString(name).IsNil() {
-			next = t.Meta.GetString("__newindex")
-		}
-		if next.IsNil() {
-			t.SetString(name, v)
-			return
-		}
-		if AsFunction(next) != nil {
-			L.invokePlain(next, object, value.String(name), v)
-			return
-		}
-		object = next
-	}
-	L.failNative("loop in settable")
 }
 
 // concat is a .. b .. c, from the right, of the values on the stack from mark on.

@@ -61,8 +61,7 @@ type frame struct {
 	varargs   []value.Value
 	at        int // node of the call or the operation that runs
 	tailCalls int // of functions that this one has taken the place of
-	result    value.Value
-	results   int // on the stack, or one in result
+	results   int // on the stack
 }
 
 // GoFunction is a function that scripts call. It returns the number of its results, which are the last values of the

@@ -81,13 +81,8 @@ func (c *compiler) locals(s *syntax.Declare) exec {
 		}
 		v := c.operand(s.Values[0])
 		c.declare(local)
-		slot, isBoxed := local.Slot, local.Captured
 		return func(fr *frame) signal {
-			v := v.get(fr)
-			if isBoxed {
-				v = boxed(v)
-			}
-			fr.locals[slot] = v
+			fr.declare(local, v.get(fr))
 			return normal
 		}
 	}
@@ -116,19 +111,6 @@ func (c *compiler) assign(s *syntax.Assign) exec {
 	}
 	object, key, v := c.operand(target.Object), c.operand(target.Key), c.operand(s.Value)
 	objectMayChange, keyMayChange := c.mayChange(target.Object), c.mayChange(target.Key) // until the value is computed
-	if s.IsPlain {
-		name := key.constant.Text()
-		return func(fr *frame) signal {
-			o := object.get(fr)
-			x := v.get(fr)
-			if objectMayChange {
-				o = object.get(fr)
-			}
-			fr.at = target.Node
-			fr.L.setField(o, name, x)
-			return normal
-		}
-	}
 	return func(fr *frame) signal {
 		o := object.get(fr)
 		k := key.get(fr)
@@ -140,7 +122,7 @@ func (c *compiler) assign(s *syntax.Assign) exec {
 			k = key.get(fr)
 		}
 		fr.at = target.Node
-		fr.L.setIndex(o, k, x)
+		fr.L.setIndex(o, k, x, s.IsPlain)
 		return normal
 	}
 }
@@ -295,24 +277,16 @@ func (c *compiler) returns(s *syntax.Return) exec {
 		if !hasMany(s.Values[0]) {
 			v := c.operand(s.Values[0])
 			return func(fr *frame) signal {
-				fr.result, fr.results = v.get(fr), 1
+				fr.L.Push(v.get(fr))
+				fr.results = 1
 				return returned
 			}
 		}
 	}
 	push := c.list(s.Values)
 	return func(fr *frame) signal {
-		fr.take(push(fr))
+		fr.results = push(fr)
 		return returned
-	}
-}
-
-// take makes the last values of the stack the frame's results.
-func (fr *frame) take(n int) {
-	if fr.results = n; n == 1 {
-		L := fr.L
-		fr.result = L.stack[len(L.stack)-1]
-		L.stack = L.stack[:len(L.stack)-1]
 	}
 }
 
@@ -320,7 +294,8 @@ func (fr *frame) take(n int) {
 func (c *compiler) tailCall(e *syntax.Call) exec {
 	if direct := c.direct(e, false); direct != nil {
 		return func(fr *frame) signal {
-			fr.result, fr.results = direct(fr), 1
+			fr.L.Push(direct(fr))
+			fr.results = 1
 			return returned
 		}
 	}
@@ -337,7 +312,7 @@ func (c *compiler) tailCall(e *syntax.Call) exec {
 			fr.function, fr.results = fn, mark
 			return tail
 		}
-		fr.take(L.callGo(fn, mark))
+		fr.results = L.callGo(fn, mark)
 		return returned
 	}
 }

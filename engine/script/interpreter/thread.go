@@ -69,31 +69,14 @@ func (L *Thread) call(f value.Value, mark int) int {
 		fn = L.callable(f, mark)
 	}
 	if fn.proto != nil {
-		fr := L.enter(fn, mark)
-		n := fr.execute()
-		if n == 1 {
-			L.stack = append(L.stack, fr.result)
-		}
-		return n
+		return L.enter(fn, mark).execute()
 	}
 	return L.callGo(fn, mark)
 }
 
 // call1 is call for the first result, which it takes from the stack.
 func (L *Thread) call1(f value.Value, mark int) (result value.Value) {
-	fn := AsFunction(f)
-	if fn == nil {
-		fn = L.callable(f, mark)
-	}
-	if fn.proto != nil {
-		fr := L.enter(fn, mark)
-		switch n := fr.execute(); n {
-		case 0:
-			return value.Nil
-		case 1:
-			return fr.result
-		}
-	} else if L.callGo(fn, mark) == 0 {
+	if L.call(f, mark) == 0 {
 		return value.Nil
 	}
 	result = L.stack[mark]
@@ -173,7 +156,7 @@ func (fr *frame) declare(local *syntax.Local, v value.Value) {
 	fr.locals[local.Slot] = v
 }
 
-// execute runs the frame's function, and what it calls last. One result is in fr.result; others are on the stack.
+// execute runs the frame's function, and what it calls last. It leaves the results on the stack, and returns their number.
 func (fr *frame) execute() int {
 	L := fr.L
 	outer := L.used - len(fr.locals) - len(fr.varargs)
@@ -188,13 +171,7 @@ func (fr *frame) execute() int {
 			}
 			L.Charge(p.entry.Steps)
 		}
-		done := normal
-		for _, statement := range p.body {
-			if done = statement(fr); done != normal {
-				break
-			}
-		}
-		if done != tail {
+		if fr.run(p.body) != tail {
 			break
 		}
 		L.release(segment, outer)

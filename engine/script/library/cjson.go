@@ -3,6 +3,7 @@ package library
 import (
 	"math"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"github.com/stintdb/stint/engine/script/ctext"
@@ -144,19 +145,11 @@ func (e *jsonEncoder) text(s string) {
 	e.L.ChargeBytes(len(s) * 4)
 	e.out = append(e.out, '"')
 	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\' || c == '/':
-			e.out = append(e.out, '\\', c)
-		case c == '\b':
-			e.out = append(e.out, `\b`...)
-		case c == '\t':
-			e.out = append(e.out, `\t`...)
-		case c == '\n':
-			e.out = append(e.out, `\n`...)
-		case c == '\f':
-			e.out = append(e.out, `\f`...)
-		case c == '\r':
-			e.out = append(e.out, `\r`...)
+		c := s[i]
+		letter := strings.IndexByte(jsonEscaped, c)
+		switch {
+		case letter >= 0:
+			e.out = append(e.out, '\\', jsonEscapes[letter])
 		case c < ' ' || c == 0x7f:
 			e.out = append(e.out, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 		default:

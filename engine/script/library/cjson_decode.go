@@ -71,22 +71,8 @@ func (d *jsonDecoder) value() value.Value {
 	return value.Nil
 }
 
-func (d *jsonDecoder) descend() {
-	if d.depth++; d.depth > d.options.decodeDepth {
-		d.L.Fail("Found too many nested data structures (%d)", d.depth)
-	}
-}
-
 func (d *jsonDecoder) object() value.Value {
-	d.descend()
-	d.L.Charge(60)
-	t := d.L.NewTable(0, 0)
-	d.next()
-	if d.token.kind == "T_OBJ_END" {
-		d.depth--
-		return value.OfTable(t)
-	}
-	for {
+	return d.container("object", "T_OBJ_END", 60, func(t *value.Table, _ int) {
 		if d.token.kind != "T_STRING" {
 			d.expected("object key string")
 		}
@@ -97,41 +83,33 @@ func (d *jsonDecoder) object() value.Value {
 		}
 		d.next()
 		d.L.Set(t, key, d.value())
-		d.next()
-		switch d.token.kind {
-		case "T_OBJ_END":
-			d.depth--
-			return value.OfTable(t)
-		case "T_COMMA":
-		default:
-			d.expected("comma or object end")
-		}
-		d.next()
-	}
+	})
 }
 
 func (d *jsonDecoder) array() value.Value {
-	d.descend()
-	d.L.Charge(15)
+	return d.container("array", "T_ARR_END", 15, func(t *value.Table, i int) { t.SetInt(i, d.value()) })
+}
+
+// container reads an object or an array, by a function for each item.
+func (d *jsonDecoder) container(name, end string, price int, item func(t *value.Table, i int)) value.Value {
+	if d.depth++; d.depth > d.options.decodeDepth {
+		d.L.Fail("Found too many nested data structures (%d)", d.depth)
+	}
+	d.L.Charge(price)
 	t := d.L.NewTable(0, 0)
 	d.next()
-	if d.token.kind == "T_ARR_END" {
-		d.depth--
-		return value.OfTable(t)
-	}
-	for i := 1; ; i++ {
-		t.SetInt(i, d.value())
-		d.next()
-		switch d.token.kind {
-		case "T_ARR_END":
-			d.depth--
-			return value.OfTable(t)
-		case "T_COMMA":
-		default:
-			d.expected("comma or array end")
+	for i := 1; d.token.kind != end; i++ {
+		if i > 1 {
+			if d.token.kind != "T_COMMA" {
+				d.expected("comma or " + name + " end")
+			}
+			d.next()
 		}
+		item(t, i)
 		d.next()
 	}
+	d.depth--
+	return value.OfTable(t)
 }
 
 var jsonMarks = map[byte]string{'{': "T_OBJ_BEGIN", '}': "T_OBJ_END", '[': "T_ARR_BEGIN", ']': "T_ARR_END", ':': "T_COLON", ',': "T_COMMA", 0: "T_END"}
@@ -234,7 +212,11 @@ func (d *jsonDecoder) number(rest string) {
 	d.at += sign + end
 }
 
-var jsonEscapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 't': '\t', 'n': '\n', 'f': '\f', 'r': '\r'}
+// jsonEscapes are the letters after a backslash, for the bytes of jsonEscaped.
+const (
+	jsonEscapes = `"\/btnfr`
+	jsonEscaped = "\"\\/\b\t\n\f\r"
+)
 
 // quoted reads a string.
 func (d *jsonDecoder) quoted() {
@@ -262,12 +244,16 @@ func (d *jsonDecoder) quoted() {
 			i += n - 2
 			continue
 		}
-		if i >= len(d.text) || jsonEscapes[d.text[i]] == 0 {
+		letter := -1
+		if i < len(d.text) {
+			letter = strings.IndexByte(jsonEscapes, d.text[i])
+		}
+		if letter < 0 {
 			d.at, d.token.at = i-1, i-1
 			d.fault("invalid escape code")
 			return
 		}
-		out = append(out, jsonEscapes[d.text[i]])
+		out = append(out, jsonEscaped[letter])
 	}
 	d.at, d.token.at = len(d.text), len(d.text)
 	d.fault("unexpected end of string")

@@ -1,7 +1,6 @@
 package library
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/stintdb/stint/engine/script/ctext"
@@ -64,51 +63,53 @@ func pack(L *interpreter.Thread, out []byte, v value.Value, depth int) []byte {
 
 // packHeader appends the size of a string, an array or a map: in one byte below a limit, or after a code.
 func packHeader(out []byte, n int, small byte, limit int, code byte) []byte {
-	switch {
-	case n < limit:
+	if n < limit {
 		return append(out, small|byte(n))
-	case n <= math.MaxUint8 && code == 0xd9:
-		return append(out, code, byte(n))
-	case n <= math.MaxUint16:
-		if code == 0xd9 {
-			code++
-		}
-		return binary.BigEndian.AppendUint16(append(out, code), uint16(n))
 	}
-	code++
-	if code == 0xda {
+	size := 2
+	if code == 0xd9 {
+		size = 1
+	}
+	for ; n>>(8*size) != 0; size *= 2 {
 		code++
 	}
-	return binary.BigEndian.AppendUint32(append(out, code), uint32(n))
+	return appendBytes(append(out, code), uint64(n), size)
 }
 
 func packNumber(out []byte, x float64) []byte {
 	n := ctext.ToInt64(x)
 	if float64(n) != x || x >= 1<<63 {
 		if float := float32(x); float64(float) == x {
-			return binary.BigEndian.AppendUint32(append(out, 0xca), math.Float32bits(float))
+			return appendBytes(append(out, 0xca), uint64(math.Float32bits(float)), 4)
 		}
-		return binary.BigEndian.AppendUint64(append(out, 0xcb), math.Float64bits(x))
+		return appendBytes(append(out, 0xcb), math.Float64bits(x), 8)
 	}
-	switch {
-	case n >= -32 && n <= 127:
+	if n >= -32 && n <= 127 {
 		return append(out, byte(n))
-	case n >= 0 && n <= math.MaxUint8:
-		return append(out, 0xcc, byte(n))
-	case n >= 0 && n <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(out, 0xcd), uint16(n))
-	case n >= 0 && n <= math.MaxUint32:
-		return binary.BigEndian.AppendUint32(append(out, 0xce), uint32(n))
-	case n >= 0:
-		return binary.BigEndian.AppendUint64(append(out, 0xcf), uint64(n))
-	case n >= math.MinInt8:
-		return append(out, 0xd0, byte(n))
-	case n >= math.MinInt16:
-		return binary.BigEndian.AppendUint16(append(out, 0xd1), uint16(n))
-	case n >= math.MinInt32:
-		return binary.BigEndian.AppendUint32(append(out, 0xd2), uint32(n))
 	}
-	return binary.BigEndian.AppendUint64(append(out, 0xd3), uint64(n))
+	code, bits := byte(0xcc), uint64(n)
+	if n < 0 {
+		code, bits = 0xd0, uint64(^n)<<1 // one bit is the sign
+	}
+	size := 1
+	for ; size < 8 && bits>>(8*size) != 0; size *= 2 {
+		code++
+	}
+	return appendBytes(append(out, code), uint64(n), size)
+}
+
+// appendBytes appends the lowest bytes of a number, the highest of them first.
+func appendBytes(out []byte, n uint64, size int) []byte {
+	for i := size - 1; i >= 0; i-- {
+		out = append(out, byte(n>>(8*i)))
+	}
+	return out
+}
+
+// signed is a number of some bytes in two's complement.
+func signed(n uint64, size int) float64 {
+	shift := max(64-8*size, 0)
+	return float64(int64(n<<shift) >> shift)
 }
 
 func packTable(L *interpreter.Thread, out []byte, t *value.Table, depth int) []byte {
@@ -228,8 +229,8 @@ func (u *unpacker) value(depth int) value.Value {
 	case 0xcc, 0xcd, 0xce, 0xcf:
 		return value.Number(float64(u.unsigned(1 << (c - 0xcc))))
 	case 0xd0, 0xd1, 0xd2, 0xd3:
-		size := uint(1) << (c - 0xd0)
-		return value.Number(float64(int64(u.unsigned(int(size))<<(64-8*size)) >> (64 - 8*size)))
+		size := 1 << (c - 0xd0)
+		return value.Number(signed(u.unsigned(size), size))
 	case 0xdc, 0xdd:
 		return u.array(int(u.unsigned(2<<(c-0xdc))), depth)
 	case 0xde, 0xdf:

@@ -2,8 +2,8 @@ package library
 
 import (
 	"bytes"
+	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/stintdb/stint/engine/digits"
@@ -12,18 +12,13 @@ import (
 	"github.com/stintdb/stint/engine/script/value"
 )
 
-// directive is one %-10.3f of a format.
-type directive struct {
-	left, plus, blank, alternate, zero bool
-	width, precision                   int // precision -1: none
-}
-
-// formatPart is a text of a format, or a directive and the kind of its argument.
+// formatPart is a text of a format, or a directive, such as %-10.3f, and the kind of its argument.
 type formatPart struct {
-	text string // of a directive ""
-	directive
-	conversion byte
-	takes      value.Kind // nil if there is no such conversion
+	text             string // of a directive ""
+	flags            string
+	width, precision int // precision -1: none
+	conversion       byte
+	takes            value.Kind // nil if there is no such conversion
 }
 
 // nextPart reads the part of a format that begins at i, and returns where the next part begins.
@@ -36,7 +31,7 @@ func nextPart(format string, i int) (p formatPart, next int, problem string) {
 	if i++; i < len(format) && format[i] == '%' {
 		return formatPart{text: "%"}, i + 1, ""
 	}
-	if p.directive, next, problem = readDirective(format, i); next < len(format) {
+	if next, problem = p.read(format, i); next < len(format) {
 		switch p.conversion = format[next]; p.conversion {
 		case 'c', 'd', 'i', 'o', 'u', 'x', 'X', 'e', 'E', 'f', 'g', 'G':
 			p.takes = value.NumberKind
@@ -119,25 +114,14 @@ func directFormat(s interpreter.Site) interpreter.Direct {
 	}
 }
 
-// readDirective reads flags, width and precision.
-func readDirective(format string, i int) (d directive, next int, problem string) {
+// read reads flags, width and precision.
+func (p *formatPart) read(format string, i int) (next int, problem string) {
 	start := i
-	for ; i < len(format) && strings.IndexByte("-+ #0", format[i]) >= 0; i++ {
-		switch format[i] {
-		case '-':
-			d.left = true
-		case '+':
-			d.plus = true
-		case ' ':
-			d.blank = true
-		case '#':
-			d.alternate = true
-		case '0':
-			d.zero = true
-		}
+	for i < len(format) && strings.IndexByte("-+ #0", format[i]) >= 0 {
+		i++
 	}
-	if i-start >= 6 {
-		return d, i, "invalid format (repeated flags)"
+	if p.flags = format[start:i]; len(p.flags) >= 6 {
+		return i, "invalid format (repeated flags)"
 	}
 	digits := func() (n int) {
 		for end := i + 2; i < end && i < len(format) && ctext.IsDigit(format[i]); i++ {
@@ -145,58 +129,68 @@ func readDirective(format string, i int) (d directive, next int, problem string)
 		}
 		return n
 	}
-	d.width, d.precision = digits(), -1
+	p.width, p.precision = digits(), -1
 	if i < len(format) && format[i] == '.' {
 		i++
-		d.precision = digits()
+		p.precision = digits()
 	}
 	if i < len(format) && ctext.IsDigit(format[i]) {
 		problem = "invalid format (width or precision too long)"
 	}
-	return d, i, problem
+	return i, problem
 }
+
+func (p *formatPart) has(flag byte) bool { return strings.IndexByte(p.flags, flag) >= 0 }
 
 // convert appends an argument as the conversion wants it, and takes the price.
 func (p *formatPart) convert(L *interpreter.Thread, out []byte, v value.Value) []byte {
-	d, before := p.directive, len(out)
+	before := len(out)
 	switch p.conversion {
 	case 'c':
-		d.zero = false
-		out = append(out, untilZero(d.pad(nil, "", []byte{byte(ctext.ToInt64(v.Float()))}))...)
+		out = append(out, untilZero(p.pad(nil, []byte{byte(ctext.ToInt64(v.Float()))}))...)
 	case 'd', 'i':
-		n := ctext.ToInt64(v.Float())
-		magnitude := uint64(n)
-		if n < 0 {
-			magnitude = -magnitude
+		switch n := ctext.ToInt64(v.Float()); {
+		case p.flags == "" && p.width == 0 && p.precision < 0:
+			out = digits.Append(out, n)
+		case n == 0 && p.precision == 0: // no digit, but a sign
+			out = p.pad(out, []byte(p.plus()))
+		default:
+			out = p.print(out, p.flags, 'd', n)
 		}
-		out = d.integer(out, d.sign(n < 0), strconv.FormatUint(magnitude, 10))
 	case 'q':
 		L.ChargeBytes(len(v.Text()) * 8)
 		out = quote(out, v.Text())
 	case 's':
-		out = d.string(L, out, v.Text())
+		out = p.string(L, out, v.Text())
 	case 'o', 'u', 'x', 'X':
-		out = d.unsigned(out, ctext.ToUint64(v.Float()), p.conversion)
+		out = p.unsigned(out, ctext.ToUint64(v.Float()))
 	default:
-		L.Charge(ctext.WritePrice(v.Float(), d.precision, p.conversion))
-		out = d.float(out, v.Float(), p.conversion)
+		L.Charge(ctext.WritePrice(v.Float(), p.precision, p.conversion))
+		out = p.float(out, v.Float())
 	}
 	L.Charge(8 + (len(out)-before)/interpreter.BytesPerStep)
 	return out
 }
 
-func (d directive) string(L *interpreter.Thread, out []byte, s string) []byte {
-	if d.precision < 0 && len(s) >= 100 {
+// print appends a number as C's printf does, which Go's follows but for what the callers see to.
+func (p *formatPart) print(out []byte, flags string, verb byte, number any) []byte {
+	if p.precision < 0 {
+		return fmt.Appendf(out, "%"+flags+"*"+string(verb), p.width, number)
+	}
+	return fmt.Appendf(out, "%"+flags+"*.*"+string(verb), p.width, p.precision, number)
+}
+
+func (p *formatPart) string(L *interpreter.Thread, out []byte, s string) []byte {
+	if p.precision < 0 && len(s) >= 100 {
 		L.ChargeBytes(len(s))
 		return append(out, s...)
 	}
 	L.ChargeBytes(len(s) / 2)
 	text := untilZero([]byte(s))
-	if d.precision >= 0 && d.precision < len(text) {
-		text = text[:d.precision]
+	if p.precision >= 0 && p.precision < len(text) {
+		text = text[:p.precision]
 	}
-	d.zero = false
-	return d.pad(out, "", text)
+	return p.pad(out, text)
 }
 
 // untilZero is a text as C reads it.
@@ -207,128 +201,72 @@ func untilZero(text []byte) []byte {
 	return text
 }
 
-func (d directive) sign(negative bool) string {
+// pad appends a text, filled up with blanks to the width.
+func (p *formatPart) pad(out, text []byte) []byte {
+	fill := bytes.Repeat([]byte{' '}, max(p.width-len(text), 0))
+	if p.has('-') {
+		return append(append(out, text...), fill...)
+	}
+	return append(append(out, fill...), text...)
+}
+
+// plus is the sign of a number that is not negative.
+func (p *formatPart) plus() string {
 	switch {
-	case negative:
-		return "-"
-	case d.plus:
+	case p.has('+'):
 		return "+"
-	case d.blank:
+	case p.has(' '):
 		return " "
 	}
 	return ""
 }
 
-// pad appends a text with its sign, filled up to the width.
-func (d directive) pad(out []byte, sign string, text []byte) []byte {
-	fill := d.width - len(sign) - len(text)
+// unsigned appends a number that has no sign. "#" asks for another octal digit, or for 0x before a number that is not 0.
+func (p *formatPart) unsigned(out []byte, n uint64) []byte {
+	d, flags, verb := *p, strings.NewReplacer("+", "", " ", "").Replace(p.flags), p.conversion
 	switch {
-	case fill <= 0:
-		return append(append(out, sign...), text...)
-	case d.left:
-		out = append(append(out, sign...), text...)
-		return append(out, bytes.Repeat([]byte{' '}, fill)...)
-	case d.zero:
-		out = append(append(out, sign...), bytes.Repeat([]byte{'0'}, fill)...)
-		return append(out, text...)
+	case verb == 'u':
+		verb = 'd'
+	case !p.has('#'):
+	case n == 0 && verb == 'o' && p.precision == 0:
+		d.precision = 1
+	case n == 0:
+		flags = strings.ReplaceAll(flags, "#", "")
+	case verb != 'o' && p.has('0') && !p.has('-') && p.precision < 0: // the zeros stand after 0x
+		d.precision = p.width - len("0x")
 	}
-	out = append(out, bytes.Repeat([]byte{' '}, fill)...)
-	return append(append(out, sign...), text...)
+	return d.print(out, flags, verb, n)
 }
 
-func (d directive) integer(out []byte, sign, digits string) []byte {
-	if d.precision >= 0 {
-		d.zero = false
-		if d.precision == 0 && digits == "0" {
-			digits = ""
-		}
-		digits = strings.Repeat("0", max(d.precision-len(digits), 0)) + digits
-	}
-	return d.pad(out, sign, []byte(digits))
-}
-
-func (d directive) unsigned(out []byte, n uint64, conversion byte) []byte {
-	prefix, base := "", 10
-	switch conversion {
-	case 'o':
-		base = 8
-	case 'x', 'X':
-		base = 16
-		if d.alternate && n != 0 {
-			prefix = "0" + string(conversion)
-		}
-	}
-	digits := strconv.FormatUint(n, base)
-	if conversion == 'X' {
-		digits = strings.ToUpper(digits)
-	}
-	if conversion == 'o' && d.alternate && (n != 0 || d.precision == 0) {
-		d.precision = max(d.precision, len(digits)+1)
-		if n == 0 {
-			d.precision = 1
-		}
-	}
-	return d.integer(out, prefix, digits)
-}
-
-func (d directive) float(out []byte, x float64, conversion byte) []byte {
-	sign := d.sign(math.Signbit(x) || math.IsNaN(x))
-	precision := d.precision
-	if precision < 0 {
-		precision = 6
-	}
-	var room [64]byte
-	digits := room[:0]
+func (p *formatPart) float(out []byte, x float64) []byte {
+	verb := p.conversion
 	switch {
-	case math.IsNaN(x):
-		digits, d.zero = append(digits, "nan"...), false
-	case math.IsInf(x, 0):
-		digits, d.zero = append(digits, "inf"...), false
-	case conversion|0x20 == 'g':
-		digits = appendShortest(digits, math.Abs(x), max(precision, 1), d.alternate)
-	default:
-		digits = appendFloat(digits, math.Abs(x), conversion|0x20, precision)
-		if d.alternate && precision == 0 {
-			digits = withPoint(digits)
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return p.pad(out, p.noNumber(x))
+	case verb == 'f' && p.precision == 0 && p.flags == "" && p.width == 0 && x > 0 && x < 1<<63: // as scripts write times
+		return digits.Append(out, int64(math.RoundToEven(x)))
+	case verb|0x20 == 'g' && p.precision <= 0:
+		d := *p
+		if d.precision = 1; p.precision < 0 {
+			d.precision = 6
 		}
+		return d.print(out, p.flags, verb, x)
 	}
-	if conversion < 'a' {
-		digits = bytes.ToUpper(digits)
-	}
-	return d.pad(out, sign, digits)
+	return p.print(out, p.flags, verb, x)
 }
 
-// appendFloat is [strconv.AppendFloat] of a number that is not negative, fast for "%.0f", by which scripts write times.
-func appendFloat(dst []byte, x float64, conversion byte, precision int) []byte {
-	if conversion == 'f' && precision == 0 && x < 1<<63 {
-		return digits.Append(dst, int64(math.RoundToEven(x)))
+// noNumber is infinity, or what is no number.
+func (p *formatPart) noNumber(x float64) []byte {
+	text := p.plus() + "inf"
+	if math.IsNaN(x) {
+		text = "-nan"
+	} else if x < 0 {
+		text = "-inf"
 	}
-	return strconv.AppendFloat(dst, x, conversion, precision, 64)
-}
-
-// appendShortest is "%g", and "%#g", which keeps the zeros at the end.
-func appendShortest(dst []byte, x float64, precision int, zeros bool) []byte {
-	if !zeros {
-		return strconv.AppendFloat(dst, x, 'g', precision, 64)
+	if p.conversion < 'a' {
+		text = strings.ToUpper(text)
 	}
-	text := strconv.FormatFloat(x, 'e', precision-1, 64)
-	exponent, _ := strconv.Atoi(text[strings.IndexByte(text, 'e')+1:])
-	if exponent < -4 || exponent >= precision {
-		return withPoint([]byte(text))
-	}
-	return withPoint(strconv.AppendFloat(dst, x, 'f', precision-1-exponent, 64))
-}
-
-// withPoint adds a point to digits that have none.
-func withPoint(digits []byte) []byte {
-	if bytes.IndexByte(digits, '.') >= 0 {
-		return digits
-	}
-	at := bytes.IndexByte(digits, 'e')
-	if at < 0 {
-		at = len(digits)
-	}
-	return append(digits[:at:at], append([]byte{'.'}, digits[at:]...)...)
+	return []byte(text)
 }
 
 // quote is "%q".

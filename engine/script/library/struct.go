@@ -1,8 +1,8 @@
 package library
 
 import (
-	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/stintdb/stint/engine/script/ctext"
@@ -93,30 +93,16 @@ func (f *layout) control(option byte) {
 	}
 }
 
-func (f *layout) order() binary.AppendByteOrder {
-	if f.big {
-		return binary.BigEndian
-	}
-	return binary.LittleEndian
-}
-
-func (f *layout) appendInteger(out []byte, x float64, size int) []byte {
-	n := ctext.ToUint64(x)
-	start := len(out)
-	for range size {
-		out = append(out, byte(n))
-		n >>= 8
-	}
-	if f.big {
-		for i, j := start, len(out)-1; i < j; i, j = i+1, j-1 {
-			out[i], out[j] = out[j], out[i]
-		}
+// append appends a number of some bytes in the order of the layout.
+func (f *layout) append(out []byte, n uint64, size int) []byte {
+	out = appendBytes(out, n, size)
+	if !f.big {
+		slices.Reverse(out[len(out)-size:])
 	}
 	return out
 }
 
-func (f *layout) integer(data string, signed bool) float64 {
-	var n uint64
+func (f *layout) read(data string) (n uint64) {
 	for i := range len(data) {
 		at := i
 		if !f.big {
@@ -124,13 +110,7 @@ func (f *layout) integer(data string, signed bool) float64 {
 		}
 		n = n<<8 | uint64(data[at])
 	}
-	if !signed {
-		return float64(n)
-	}
-	if bits := uint(len(data)) * 8; bits > 0 && bits < 64 {
-		return float64(int64(n<<(64-bits)) >> (64 - bits))
-	}
-	return float64(int64(n))
+	return n
 }
 
 func structPack(L *interpreter.Thread) int {
@@ -144,15 +124,15 @@ func structPack(L *interpreter.Thread) int {
 		switch option {
 		case 'b', 'B', 'h', 'H', 'l', 'L', 'T', 'i', 'I':
 			arg++
-			out = f.appendInteger(out, f.L.CheckNumber(arg), size)
+			out = f.append(out, ctext.ToUint64(f.L.CheckNumber(arg)), size)
 		case 'x':
 			out = append(out, 0)
 		case 'f':
 			arg++
-			out = f.order().AppendUint32(out, math.Float32bits(float32(f.L.CheckNumber(arg))))
+			out = f.append(out, uint64(math.Float32bits(float32(f.L.CheckNumber(arg)))), size)
 		case 'd':
 			arg++
-			out = f.order().AppendUint64(out, math.Float64bits(f.L.CheckNumber(arg)))
+			out = f.append(out, math.Float64bits(f.L.CheckNumber(arg)), size)
 		case 'c', 's':
 			arg++
 			text := f.L.CheckString(arg)
@@ -195,15 +175,15 @@ func structUnpack(L *interpreter.Thread) int {
 			f.L.Fail("stack overflow (too many results)")
 		}
 		switch option {
-		case 'b', 'B', 'h', 'H', 'l', 'L', 'T', 'i', 'I':
-			results = append(results, value.Number(f.integer(data[position:position+size], option >= 'a')))
+		case 'b', 'h', 'l', 'i':
+			results = append(results, value.Number(signed(f.read(data[position:position+size]), size)))
+		case 'B', 'H', 'L', 'T', 'I':
+			results = append(results, value.Number(float64(f.read(data[position:position+size]))))
 		case 'x':
 		case 'f':
-			n := f.order().(binary.ByteOrder).Uint32([]byte(data[position : position+4]))
-			results = append(results, value.Number(float64(math.Float32frombits(n))))
+			results = append(results, value.Number(float64(math.Float32frombits(uint32(f.read(data[position:position+size]))))))
 		case 'd':
-			n := f.order().(binary.ByteOrder).Uint64([]byte(data[position : position+8]))
-			results = append(results, value.Number(math.Float64frombits(n)))
+			results = append(results, value.Number(math.Float64frombits(f.read(data[position:position+size]))))
 		case 'c':
 			if size == 0 {
 				if len(results) == 0 {

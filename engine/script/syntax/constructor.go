@@ -3,11 +3,11 @@ package syntax
 // table reads a constructor.
 func (p *parser) table() expr {
 	line := p.token.line
-	p.expect('{', "{")
+	p.expect("{")
 	p.weight += 40
 	tree := &Table{}
 	var value expr
-	for p.token.kind != '}' {
+	for !p.token.is("}") {
 		value.single() // only the last item may have several
 		p.weight += 3
 		key, named := p.fieldKey()
@@ -22,22 +22,22 @@ func (p *parser) table() expr {
 			}
 		}
 		tree.Fields = append(tree.Fields, f)
-		if !p.accept(',') && !p.accept(';') {
+		if !p.accept(",") && !p.accept(";") {
 			break
 		}
 	}
-	p.closingByte('}', '{', line)
+	p.closing("}", "{", line)
 	return expr{tree: tree, some: true}
 }
 
 // fieldKey reads "name =" or "[key] =".
 func (p *parser) fieldKey() (expr, bool) {
-	switch p.token.kind {
-	case tokenName:
+	switch {
+	case p.token.kind == tokenName:
 		if p.ahead.kind == 0 {
 			p.ahead = p.next()
 		}
-		if p.ahead.kind != '=' {
+		if !p.ahead.is("=") {
 			return expr{}, false
 		}
 		key := stringConstant(p.token.text)
@@ -45,11 +45,10 @@ func (p *parser) fieldKey() (expr, bool) {
 		p.advance()
 		p.advance()
 		return key, true
-	case '[':
-		p.advance()
+	case p.accept("["):
 		key := p.expression()
-		p.expect(']', "]")
-		p.expect('=', "=")
+		p.expect("]")
+		p.expect("=")
 		return key, true
 	}
 	return expr{}, false

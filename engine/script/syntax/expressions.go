@@ -1,5 +1,7 @@
 package syntax
 
+import "github.com/stintdb/stint/engine/script/value"
+
 // exprKind says how an expression may be used.
 type exprKind int
 
@@ -44,7 +46,7 @@ func (p *parser) expression() expr { return p.operation(0) }
 func (p *parser) expressions() (list []expr) {
 	for {
 		list = append(list, p.expression())
-		if !p.accept(',') {
+		if !p.accept(",") {
 			return list
 		}
 	}
@@ -62,7 +64,7 @@ func (p *parser) operation(limit int) expr {
 	defer func() { p.depth-- }()
 	p.weight++
 	var left expr
-	if op := p.operator(); op == "-" || op == "not" || op == "#" {
+	if op := p.mark(); op == "-" || op == "not" || op == "#" {
 		p.advance()
 		left = p.unary(op, p.operation(unaryPriority))
 	} else {
@@ -70,7 +72,7 @@ func (p *parser) operation(limit int) expr {
 	}
 	for n := 0; ; n++ {
 		p.pay(n / searchedPerStep)
-		op := p.operator()
+		op := p.mark()
 		priority, known := priorities[op]
 		if !known || priority[0] <= limit {
 			return left
@@ -89,7 +91,7 @@ func (p *parser) concat(first expr, priority int) expr {
 	parts := []expr{first}
 	for {
 		parts = append(parts, p.operation(priority+1))
-		if p.operator() != ".." {
+		if p.mark() != ".." {
 			break
 		}
 		p.advance()
@@ -109,13 +111,14 @@ func (p *parser) simple() expr {
 	switch t.kind {
 	case tokenNumber:
 		p.constant(t.text)
-		p.advance()
-		return expr{tree: numberTree(t.number), kind: constantExpr, number: true, some: true}
+		return p.constantTree(value.Number(t.number))
 	case tokenString:
 		p.constant(t.text)
 		p.advance()
 		return stringConstant(t.value)
-	case tokenDots:
+	}
+	switch p.mark() {
+	case "...":
 		if !p.function.vararg && p.function.parent != nil {
 			p.unexpected("cannot use '...' outside a vararg function")
 		}
@@ -123,38 +126,38 @@ func (p *parser) simple() expr {
 		p.function.dots = true
 		none := p.function.parent == nil && !p.chunk.Loaded // the script itself has no arguments
 		return expr{tree: &Varargs{None: none}, kind: varargExpr}
-	case '{':
+	case "{":
 		return p.table()
-	case tokenKeyword:
-		switch t.text {
-		case "nil":
-			p.advance()
-			return expr{tree: &Constant{}, kind: constantExpr}
-		case "true":
-			p.advance()
-			return expr{tree: &Constant{Kind: TrueConstant}, kind: constantExpr, some: true}
-		case "false":
-			p.advance()
-			return expr{tree: &Constant{Kind: FalseConstant}, kind: constantExpr, some: true}
-		case "function":
-			p.advance()
-			return p.functionBody(false, t.line)
-		}
+	case "nil":
+		return p.constantTree(value.Nil)
+	case "true":
+		return p.constantTree(value.True)
+	case "false":
+		return p.constantTree(value.False)
+	case "function":
+		p.advance()
+		return p.functionBody(false, t.line)
 	}
 	return p.suffixed()
 }
 
+// constantTree is the current token as a constant.
+func (p *parser) constantTree(v value.Value) expr {
+	p.advance()
+	return expr{tree: &Constant{v}, kind: constantExpr, number: v.IsNumber(), some: !v.IsNil()}
+}
+
 func stringConstant(s string) expr {
-	return expr{tree: &Constant{Kind: StringConstant, Text: s}, kind: constantExpr, some: true, text: s, string: true}
+	return expr{tree: &Constant{value.String(s)}, kind: constantExpr, some: true, text: s, string: true}
 }
 
 // suffixed reads a variable, or an expression in parentheses, with its fields, indexes and calls.
 func (p *parser) suffixed() (e expr) {
 	line := p.token.line
 	switch {
-	case p.accept('('):
+	case p.accept("("):
 		e = p.expression()
-		p.closingByte(')', '(', line)
+		p.closing(")", "(", line)
 		e = expr{tree: e.single(), kind: valueExpr, number: e.number, some: e.some, known: e.known}
 	case p.token.kind == tokenName:
 		e = p.variable(p.name())
@@ -163,21 +166,18 @@ func (p *parser) suffixed() (e expr) {
 	}
 	for n := 0; ; n++ {
 		p.pay(n / searchedPerStep)
-		switch p.token.kind {
-		case '.':
-			p.advance()
+		switch {
+		case p.accept("."):
 			e = p.field(e, p.name())
-		case '[':
-			p.advance()
+		case p.accept("["):
 			key := p.expression()
-			p.expect(']', "]")
+			p.expect("]")
 			e = p.index(e, key)
-		case ':':
-			p.advance()
+		case p.accept(":"):
 			name := p.name()
 			p.constant(name)
 			e = p.call(e, name)
-		case '(', '{', tokenString:
+		case p.token.is("("), p.token.is("{"), p.token.kind == tokenString:
 			e = p.call(e, "")
 		default:
 			return e
@@ -188,22 +188,22 @@ func (p *parser) suffixed() (e expr) {
 // arguments reads the arguments of a call.
 func (p *parser) arguments() (list []expr) {
 	line := p.token.line
-	switch p.token.kind {
-	case tokenString:
+	switch {
+	case p.token.kind == tokenString:
 		p.constant(p.token.text)
 		list = []expr{stringConstant(p.token.value)}
 		p.advance()
-	case '{':
+	case p.token.is("{"):
 		list = []expr{p.table()}
-	case '(':
+	case p.token.is("("):
 		if line != p.lastLine {
 			p.unexpected("ambiguous syntax (function call x new statement)")
 		}
 		p.advance()
-		if p.token.kind != ')' {
+		if !p.token.is(")") {
 			list = p.expressions()
 		}
-		p.closingByte(')', '(', line)
+		p.closing(")", "(", line)
 	default:
 		p.unexpected("function arguments expected")
 	}
@@ -233,9 +233,9 @@ func (p *parser) functionBody(method bool, line int) expr {
 	if method {
 		parameter("self")
 	}
-	p.expect('(', "(")
-	for p.token.kind != ')' {
-		if p.accept(tokenDots) {
+	p.expect("(")
+	for !p.token.is(")") {
+		if p.accept("...") {
 			f.vararg, tree.IsVariadic = true, true
 			tree.Arg = p.declare("arg")
 			break
@@ -244,14 +244,14 @@ func (p *parser) functionBody(method bool, line int) expr {
 			p.unexpected("<name> or '...' expected")
 		}
 		parameter(p.name())
-		if !p.accept(',') {
+		if !p.accept(",") {
 			break
 		}
-		if p.token.kind == ')' {
+		if p.token.is(")") {
 			p.unexpected("<name> or '...' expected")
 		}
 	}
-	p.expect(')', ")")
+	p.expect(")")
 	tree.Body = p.weighed(p.block)
 	p.closing("end", "function", line)
 	p.weight += 20

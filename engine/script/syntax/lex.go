@@ -8,19 +8,13 @@ import (
 	"github.com/stintdb/stint/engine/script/ctext"
 )
 
-// Kinds of tokens. A token of one byte has that byte as its kind.
+// Kinds of tokens.
 const (
-	tokenEnd = 256 + iota
+	tokenEnd = 1 + iota
 	tokenName
 	tokenString
 	tokenNumber
-	tokenKeyword
-	tokenConcat // ..
-	tokenDots   // ...
-	tokenEqual
-	tokenLessEqual
-	tokenGreaterEqual
-	tokenNotEqual
+	tokenMark // a keyword, or a symbol of one byte or several
 )
 
 var keywords = map[string]bool{"and": true, "break": true, "do": true, "else": true, "elseif": true, "end": true, "false": true,
@@ -36,8 +30,8 @@ type token struct {
 	line   int
 }
 
-// is reports whether the token is this keyword.
-func (t token) is(keyword string) bool { return t.kind == tokenKeyword && t.text == keyword }
+// is reports whether the token is this keyword or symbol.
+func (t token) is(mark string) bool { return t.kind == tokenMark && t.text == mark }
 
 // lexer cuts the source into tokens, as Lua 5.1 does.
 type lexer struct {
@@ -149,11 +143,8 @@ func (x *lexer) long(level int, what string) string {
 	return ""
 }
 
-// symbols are the tokens of several bytes that are no words, longest first.
-var symbols = []struct {
-	text string
-	kind int
-}{{"...", tokenDots}, {"..", tokenConcat}, {"==", tokenEqual}, {"<=", tokenLessEqual}, {">=", tokenGreaterEqual}, {"~=", tokenNotEqual}}
+// symbols are those of several bytes, longest first.
+var symbols = []string{"...", "..", "==", "<=", ">=", "~="}
 
 func (x *lexer) word(c byte) token {
 	start, line := x.at, x.line
@@ -164,7 +155,7 @@ func (x *lexer) word(c byte) token {
 		}
 		text := x.source[start:x.at]
 		if keywords[text] {
-			return token{kind: tokenKeyword, text: text, line: line}
+			return token{kind: tokenMark, text: text, line: line}
 		}
 		return token{kind: tokenName, text: text, line: line}
 	case ctext.IsDigit(c) || c == '.' && ctext.IsDigit(x.peek(1)):
@@ -183,9 +174,9 @@ func (x *lexer) word(c byte) token {
 		}
 	}
 	for _, s := range symbols {
-		if strings.HasPrefix(x.source[start:], s.text) {
-			x.at += len(s.text)
-			return token{kind: s.kind, text: s.text, line: line}
+		if strings.HasPrefix(x.source[start:], s) {
+			x.at += len(s)
+			return token{kind: tokenMark, text: s, line: line}
 		}
 	}
 	x.at++
@@ -193,7 +184,7 @@ func (x *lexer) word(c byte) token {
 	if c < ' ' || c == 0x7f {
 		text = fmt.Sprintf("char(%d)", c)
 	}
-	return token{kind: int(c), text: text, line: line}
+	return token{kind: tokenMark, text: text, line: line}
 }
 
 func (x *lexer) numeral() token {

@@ -1,5 +1,7 @@
 package syntax
 
+import "github.com/stintdb/stint/engine/script/value"
+
 // Expr is an expression: one of the types below that say so.
 type Expr any
 
@@ -9,23 +11,7 @@ type Stmt any
 // Operators. Text that the source has is text in the tree, such as "+" or "<=".
 
 // Constant is an expression: nil, a boolean, a number, or a text.
-type Constant struct {
-	Kind   ConstantKind
-	Number float64
-	Text   string
-}
-
-// ConstantKind is the type of a constant.
-type ConstantKind uint8
-
-// The kinds of constants.
-const (
-	NilConstant ConstantKind = iota
-	TrueConstant
-	FalseConstant
-	NumberConstant
-	StringConstant
-)
+type Constant struct{ Value value.Value }
 
 // Local is a local variable.
 type Local struct {

@@ -67,18 +67,22 @@ func (p *parser) block() (statements []Stmt) {
 	p.enter()
 	defer func() { p.depth-- }()
 	for {
-		switch {
-		case p.token.kind == tokenEnd, p.token.is("end"), p.token.is("else"), p.token.is("elseif"), p.token.is("until"):
+		if p.endsBlock() {
 			return statements
 		}
 		last := p.token.is("return") || p.token.is("break")
 		p.weight++
 		statements = append(statements, p.statement()...)
-		p.accept(';')
+		p.accept(";")
 		if last {
 			return statements
 		}
 	}
+}
+
+// endsBlock reports whether the statements of a block end before the current token.
+func (p *parser) endsBlock() bool {
+	return p.token.kind == tokenEnd || p.token.is("end") || p.token.is("else") || p.token.is("elseif") || p.token.is("until")
 }
 
 // weighed reads with the steps counted apart, and puts their charge in front.
@@ -93,38 +97,36 @@ func (p *parser) weighed(read func() []Stmt) []Stmt {
 
 func (p *parser) statement() []Stmt {
 	line := p.token.line
-	if p.token.kind == tokenKeyword {
-		switch p.token.text {
-		case "if":
-			return []Stmt{p.ifStatement(line)}
-		case "while":
-			return []Stmt{p.whileStatement(line)}
-		case "do":
-			p.advance()
-			body := p.scope()
-			p.closing("end", "do", line)
-			return []Stmt{&Block{body}}
-		case "for":
-			return p.forStatement(line)
-		case "repeat":
-			return []Stmt{p.repeatStatement(line)}
-		case "function":
-			return p.functionStatement(line)
-		case "local":
-			p.advance()
-			if p.acceptKeyword("function") {
-				return p.localFunction()
-			}
-			return p.localStatement()
-		case "return":
-			return []Stmt{p.returnStatement()}
-		case "break":
-			p.advance()
-			if p.function.inLoops == 0 {
-				p.unexpected("no loop to break")
-			}
-			return []Stmt{&Break{}}
+	switch p.mark() {
+	case "if":
+		return []Stmt{p.ifStatement(line)}
+	case "while":
+		return []Stmt{p.whileStatement(line)}
+	case "do":
+		p.advance()
+		body := p.scope()
+		p.closing("end", "do", line)
+		return []Stmt{&Block{body}}
+	case "for":
+		return p.forStatement(line)
+	case "repeat":
+		return []Stmt{p.repeatStatement(line)}
+	case "function":
+		return p.functionStatement(line)
+	case "local":
+		p.advance()
+		if p.accept("function") {
+			return p.localFunction()
 		}
+		return p.localStatement()
+	case "return":
+		return []Stmt{p.returnStatement()}
+	case "break":
+		p.advance()
+		if p.function.inLoops == 0 {
+			p.unexpected("no loop to break")
+		}
+		return []Stmt{&Break{}}
 	}
 	return p.expressionStatement()
 }

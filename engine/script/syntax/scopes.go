@@ -37,12 +37,18 @@ func (p *scopes) close() {
 
 // declare adds a local to the innermost scope.
 func (p *scopes) declare(name string) *Local {
-	f := p.function
-	v := &Local{name: name, Slot: f.count + f.temps, at: p.at, of: f}
+	f, v := p.function, p.local(name)
 	f.blocks[len(f.blocks)-1] = append(f.blocks[len(f.blocks)-1], v)
 	if f.count++; f.count > maxLocals {
 		p.unexpected("too many local variables (limit is " + strconv.Itoa(maxLocals) + ")")
 	}
+	return v
+}
+
+// local is a local with the next slot.
+func (p *scopes) local(name string) *Local {
+	f := p.function
+	v := &Local{name: name, Slot: f.count + f.temps, of: f}
 	f.slots = max(f.slots, v.Slot+1)
 	return v
 }
@@ -74,19 +80,15 @@ func (p *scopes) constant(text string) {
 
 // temporary is a local without a name, until the next statement.
 func (p *scopes) temporary() *Local {
-	f := p.function
-	v := &Local{Slot: f.count + f.temps, of: f}
-	f.temps++
-	f.slots = max(f.slots, v.Slot+1)
+	v := p.local("")
+	p.function.temps++
 	return v
 }
 
 // assigned notes that a local changes: a loop variable may then hold anything.
 func (p *scopes) assigned(target expr) {
-	if v := target.value; v != nil {
-		v.Changed = true
-	}
-	if v := target.value; v != nil && v.number {
+	v := target.value
+	if v.Changed = true; v.number {
 		p.written[v.at] = true
 		p.again = true
 	}

@@ -5,7 +5,7 @@ import "slices"
 func (p *parser) ifStatement(line int) Stmt {
 	p.advance()
 	statement := &If{Condition: p.expression().tree}
-	p.expectKeyword("then")
+	p.expect("then")
 	statement.Then = p.scope()
 	switch {
 	case p.token.is("elseif"):
@@ -15,7 +15,7 @@ func (p *parser) ifStatement(line int) Stmt {
 		p.pay(p.elseifs / searchedPerStep)
 		statement.Else = []Stmt{p.ifStatement(line)}
 		return statement
-	case p.acceptKeyword("else"):
+	case p.accept("else"):
 		statement.Else = p.scope()
 	}
 	p.closing("end", "if", line)
@@ -33,7 +33,7 @@ func (p *parser) whileStatement(line int) Stmt {
 	statement := &While{}
 	statement.Body = p.loop(func() []Stmt {
 		statement.Condition = p.expression().tree
-		p.expectKeyword("do")
+		p.expect("do")
 		return p.scope()
 	})
 	p.closing("end", "while", line)
@@ -59,9 +59,9 @@ func (p *parser) forStatement(line int) []Stmt {
 	at := p.at
 	first := p.name()
 	switch {
-	case p.token.kind == '=':
+	case p.token.is("="):
 		return p.numericFor(line, at, first)
-	case p.token.kind == ',' || p.token.is("in"):
+	case p.token.is(",") || p.token.is("in"):
 		return p.genericFor(line, first)
 	}
 	p.unexpected("'=' or 'in' expected")
@@ -70,16 +70,13 @@ func (p *parser) forStatement(line int) []Stmt {
 
 func (p *parser) numericFor(line, at int, name string) []Stmt {
 	p.advance()
-	bound := func() Expr {
-		return p.expression().single()
+	statement := &NumericFor{First: p.expression().single()}
+	p.expect(",")
+	statement.Limit = p.expression().single()
+	if p.accept(",") {
+		statement.Step = p.expression().single()
 	}
-	statement := &NumericFor{First: bound()}
-	p.expect(',', ",")
-	statement.Limit = bound()
-	if p.accept(',') {
-		statement.Step = bound()
-	}
-	p.expectKeyword("do")
+	p.expect("do")
 	statement.Node = p.node(Node{Line: p.lastLine})
 	statement.Body = p.loop(func() []Stmt {
 		p.open()
@@ -95,13 +92,13 @@ func (p *parser) numericFor(line, at int, name string) []Stmt {
 
 func (p *parser) genericFor(line int, first string) []Stmt {
 	names := []string{first}
-	for p.accept(',') {
+	for p.accept(",") {
 		names = append(names, p.name())
 	}
-	p.expectKeyword("in")
+	p.expect("in")
 	statement := &GenericFor{Values: p.values(p.expressions(), false)}
 	statement.Node = p.node(Node{Line: line, Function: Operand{Name: "(for generator)"}})
-	p.expectKeyword("do")
+	p.expect("do")
 	statement.Body = p.loop(func() []Stmt {
 		p.open()
 		defer p.close()
@@ -119,8 +116,8 @@ func (p *parser) functionStatement(line int) []Stmt {
 	p.advance()
 	target := p.variable(p.name())
 	method := false
-	for !method && (p.token.kind == '.' || p.token.kind == ':') {
-		method = p.token.kind == ':'
+	for !method && (p.token.is(".") || p.token.is(":")) {
+		method = p.token.is(":")
 		p.advance()
 		target = p.field(target, p.name())
 	}
@@ -139,12 +136,12 @@ func (p *parser) localStatement() []Stmt {
 	var names []string
 	for {
 		names = append(names, p.name())
-		if !p.accept(',') {
+		if !p.accept(",") {
 			break
 		}
 	}
 	statement := &Declare{}
-	if p.accept('=') {
+	if p.accept("=") {
 		statement.Values = p.values(p.expressions(), false)
 	}
 	for _, name := range names {
@@ -156,7 +153,7 @@ func (p *parser) localStatement() []Stmt {
 func (p *parser) returnStatement() Stmt {
 	p.advance()
 	statement := &Return{}
-	if p.token.kind == tokenEnd || p.token.kind == ';' || p.token.is("end") || p.token.is("else") || p.token.is("elseif") || p.token.is("until") {
+	if p.endsBlock() || p.token.is(";") {
 		return statement
 	}
 	list := p.expressions()
@@ -171,11 +168,11 @@ func (p *parser) expressionStatement() []Stmt {
 		return []Stmt{&Perform{first.tree}}
 	}
 	targets := []expr{first}
-	for p.token.kind == ',' || p.token.kind == '=' {
+	for p.token.is(",") || p.token.is("=") {
 		if last := targets[len(targets)-1]; last.kind != localExpr && last.kind != globalExpr && last.kind != indexExpr {
 			p.unexpected("syntax error")
 		}
-		if p.accept('=') {
+		if p.accept("=") {
 			return p.assignment(targets, p.expressions())
 		}
 		p.advance()
@@ -185,7 +182,7 @@ func (p *parser) expressionStatement() []Stmt {
 	if len(targets) == 1 && first.kind != localExpr && first.kind != globalExpr && first.kind != indexExpr {
 		p.unexpected("syntax error")
 	}
-	p.expect('=', "=")
+	p.expect("=")
 	return nil
 }
 

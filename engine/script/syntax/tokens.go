@@ -28,53 +28,26 @@ func (p *tokens) unexpected(message string) {
 	p.fail(message, p.token.text)
 }
 
-func (p *tokens) accept(kind int) bool {
-	if p.token.kind == kind {
+func (p *tokens) accept(mark string) bool {
+	if p.token.is(mark) {
 		p.advance()
 		return true
 	}
 	return false
 }
 
-func (p *tokens) acceptKeyword(word string) bool {
-	if p.token.is(word) {
-		p.advance()
-		return true
-	}
-	return false
-}
-
-func (p *tokens) expect(kind int, text string) {
-	if !p.accept(kind) {
-		p.unexpected("'" + text + "' expected")
+func (p *tokens) expect(mark string) {
+	if !p.accept(mark) {
+		p.unexpected("'" + mark + "' expected")
 	}
 }
 
-func (p *tokens) expectKeyword(word string) {
-	if !p.acceptKeyword(word) {
-		p.unexpected("'" + word + "' expected")
+// closing expects the mark that ends what another began at a line.
+func (p *tokens) closing(mark, opener string, line int) {
+	if line != p.token.line && !p.token.is(mark) {
+		p.unexpected("'" + mark + "' expected (to close '" + opener + "' at line " + strconv.Itoa(line) + ")")
 	}
-}
-
-// closing expects the keyword that ends what another began at a line.
-func (p *tokens) closing(word, opener string, line int) {
-	if !p.token.is(word) {
-		if line == p.token.line {
-			p.unexpected("'" + word + "' expected")
-		}
-		p.unexpected("'" + word + "' expected (to close '" + opener + "' at line " + strconv.Itoa(line) + ")")
-	}
-	p.advance()
-}
-
-func (p *tokens) closingByte(end, opener byte, line int) {
-	if p.token.kind != int(end) {
-		if line == p.token.line {
-			p.unexpected("'" + string(end) + "' expected")
-		}
-		p.unexpected("'" + string(end) + "' expected (to close '" + string(opener) + "' at line " + strconv.Itoa(line) + ")")
-	}
-	p.advance()
+	p.expect(mark)
 }
 
 func (p *tokens) name() string {
@@ -86,8 +59,9 @@ func (p *tokens) name() string {
 	return name
 }
 
-func (p *tokens) operator() string {
-	if k := p.token.kind; k == tokenName || k == tokenString || k == tokenNumber || k == tokenEnd {
+// mark is the current token, if it is a keyword or a symbol.
+func (p *tokens) mark() string {
+	if p.token.kind != tokenMark {
 		return ""
 	}
 	return p.token.text

@@ -14,8 +14,6 @@ func (p *builder) node(n Node) int {
 	return len(p.chunk.nodes)
 }
 
-func numberTree(x float64) Expr { return &Constant{Kind: NumberConstant, Number: x} }
-
 // values are the trees of a list, of which only the last may have several values. With guarded, the number of those is charged.
 func (p *builder) values(list []expr, guarded bool) (trees []Expr) {
 	for i, e := range list {
@@ -91,7 +89,7 @@ func (p *builder) assign(target, value expr, line int) Stmt {
 	key, _ := target.key.(*Constant)
 	return &Assign{
 		Target: &Index{Object: target.object, Key: target.key, Node: target.id},
-		Value:  value.single(), IsPlain: key != nil && key.Kind == StringConstant && value.some,
+		Value:  value.single(), IsPlain: key != nil && key.Value.IsString() && value.some,
 	}
 }
 
@@ -137,7 +135,7 @@ func (p *builder) binary(op string, left, right expr) expr {
 // constantTruth returns whether a constant is true as a condition. is is false for other expressions.
 func constantTruth(e Expr) (truth, is bool) {
 	if c, is := e.(*Constant); is {
-		return c.Kind != NilConstant && c.Kind != FalseConstant, true
+		return c.Value.IsTrue(), true
 	}
 	return true, IsNumeral(e)
 }
@@ -146,7 +144,7 @@ func constantTruth(e Expr) (truth, is bool) {
 func IsNumeral(e Expr) bool {
 	switch e := e.(type) {
 	case *Constant:
-		return e.Kind == NumberConstant
+		return e.Value.IsNumber()
 	case *Unary:
 		return e.Op == "-" && IsNumeral(e.Of)
 	case *Binary:

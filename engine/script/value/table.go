@@ -68,15 +68,8 @@ func arrayIndex(key Value) (i int, is bool) {
 
 // Get returns the value of a key, without metamethods.
 func (t *Table) Get(key Value) Value {
-	if key.IsNumber() {
-		if i, is := arrayIndex(key); is {
-			if i < len(t.array) {
-				return t.array[i]
-			}
-			return Nil
-		}
-	} else if key.IsString() {
-		return t.GetString(key.Text())
+	if i, is := arrayIndex(key); is {
+		return t.GetInt(i + 1)
 	}
 	if at := t.find(key); at >= 0 {
 		return t.entries[at].value
@@ -219,38 +212,33 @@ func (t *Table) Clear() {
 }
 
 func (t *Table) find(key Value) int {
-	if key.IsString() {
-		return t.findString(key.Text())
-	}
-	if t.index == nil {
-		for i := range t.entries {
-			if t.entries[i].key.Equal(key) {
-				return i
+	switch {
+	case t.index != nil:
+		for slot := hash(key) & uint64(len(t.index)-1); t.index[slot] != 0; slot = (slot + 1) & uint64(len(t.index)-1) {
+			if at := int(t.index[slot]) - 1; t.entries[at].key.Equal(key) {
+				return at
 			}
 		}
 		return -1
+	case key.IsString():
+		return t.findString(key.Text())
 	}
-	for slot := hash(key) & uint64(len(t.index)-1); t.index[slot] != 0; slot = (slot + 1) & uint64(len(t.index)-1) {
-		if at := int(t.index[slot]) - 1; t.entries[at].key.Equal(key) {
-			return at
+	for i := range t.entries {
+		if t.entries[i].key.Equal(key) {
+			return i
 		}
 	}
 	return -1
 }
 
 func (t *Table) findString(key string) int {
-	if t.index == nil {
-		bits := uint64(StringKind)<<kindShift | uint64(len(key))
-		for i := range t.entries {
-			if k := &t.entries[i].key; k.bits == bits && k.IsString() && k.Text() == key {
-				return i
-			}
-		}
-		return -1
+	if t.index != nil {
+		return t.find(String(key))
 	}
-	for slot := maphash.String(seed, key) & uint64(len(t.index)-1); t.index[slot] != 0; slot = (slot + 1) & uint64(len(t.index)-1) {
-		if at := int(t.index[slot]) - 1; t.entries[at].key.IsString() && t.entries[at].key.Text() == key {
-			return at
+	bits := uint64(StringKind)<<kindShift | uint64(len(key))
+	for i := range t.entries {
+		if k := &t.entries[i].key; k.bits == bits && k.IsString() && k.Text() == key {
+			return i
 		}
 	}
 	return -1
