@@ -74,10 +74,8 @@ func (L *Thread) next(t *value.Table, key value.Value) (value.Value, value.Value
 	if dead > 0 {
 		L.Charge(dead)
 	}
-	if !key.IsNil() && dead == 0 && t.Get(key).IsNil() {
-		if !key.IsNumber() || !t.HadItem(int(key.Float())) {
-			L.Raise(value.String("invalid key to 'next'"))
-		}
+	if !key.IsNil() && dead == 0 && t.Get(key).IsNil() && !t.HadItem(key) {
+		L.Raise(value.String("invalid key to 'next'"))
 	}
 	following, v := t.Next(key)
 	if following.IsNumber() {

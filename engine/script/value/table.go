@@ -174,8 +174,11 @@ func (t *Table) Trim() {
 	t.array = t.array[:t.Len()]
 }
 
-// HadItem reports whether the array has, or had, an item of this number.
-func (t *Table) HadItem(i int) bool { return i >= 1 && i <= max(t.longest, len(t.array)) }
+// HadItem reports whether a key is that of an item which the array has, or had.
+func (t *Table) HadItem(key Value) bool {
+	i, is := arrayIndex(key)
+	return is && i < max(t.longest, len(t.array))
+}
 
 // Next returns the pair after a key, the first one after nil, or nil after the last one.
 func (t *Table) Next(key Value) (Value, Value) {
