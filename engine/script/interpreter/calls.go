@@ -57,9 +57,6 @@ func (c *compiler) list(list []syntax.Expr) evals {
 	} else {
 		one = c.operand(last)
 	}
-	if many == nil && len(before) < 2 {
-		return fewValues(before, one)
-	}
 	return func(fr *frame) int {
 		L := fr.L
 		for i := range before {
@@ -72,24 +69,6 @@ func (c *compiler) list(list []syntax.Expr) evals {
 		v := one.get(fr)
 		L.stack = append(L.stack, v)
 		return len(before) + 1
-	}
-}
-
-// fewValues pushes one or two values.
-func fewValues(before []operand, last operand) evals {
-	if len(before) == 0 {
-		return func(fr *frame) int {
-			v := last.get(fr)
-			fr.L.stack = append(fr.L.stack, v)
-			return 1
-		}
-	}
-	first := before[0]
-	return func(fr *frame) int {
-		v := first.get(fr)
-		w := last.get(fr)
-		fr.L.stack = append(fr.L.stack, v, w)
-		return 2
 	}
 }
 

@@ -88,9 +88,8 @@ func (fr *frame) run(list []exec) signal {
 // operand is an expression that is often a local or a constant. Both have a slot in the frame, which is read without a
 // call.
 type operand struct {
-	compute  eval        // nil if the value is in the slot
-	slot     int         // of the frame
-	constant value.Value // that the slot has; nil of a local
+	compute eval // nil if the value is in the slot
+	slot    int  // of the frame
 }
 
 func (o *operand) get(fr *frame) value.Value {
@@ -126,12 +125,12 @@ func (c *compiler) constant(v value.Value) operand {
 	at := slices.Index(p.constants, v)
 	if at < 0 {
 		if len(p.constants) == maxConstants {
-			return operand{compute: func(*frame) value.Value { return v }, constant: v}
+			return operand{compute: func(*frame) value.Value { return v }}
 		}
 		at = len(p.constants)
 		p.constants = append(p.constants, v)
 	}
-	return operand{slot: p.slots + at, constant: v}
+	return operand{slot: p.slots + at}
 }
 
 func (c *compiler) operands(list []syntax.Expr) (all []operand) {

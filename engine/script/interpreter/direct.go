@@ -44,18 +44,36 @@ func (c *compiler) direct(e *syntax.Call, unused bool) eval {
 			site.First = first.Value
 		}
 	}
-	push, function, call := c.list(e.Args), Builtins[name], of(site)
+	d := &directCall{function: Builtins[name], call: of(site), node: e.Node}
+	if len(e.Args) == 1 && !hasMany(e.Args[0]) {
+		d.only = c.operand(e.Args[0])
+	} else {
+		d.push = c.list(e.Args)
+	}
 	return func(fr *frame) value.Value {
 		L := fr.L
 		mark := len(L.stack)
-		push(fr)
-		fr.at = e.Node
+		if d.push != nil {
+			d.push(fr)
+		} else {
+			L.Push(d.only.get(fr))
+		}
+		fr.at = d.node
 		if L.depth < maxCalls {
-			if v, done := call(L, L.stack[mark:]); done {
+			if v, done := d.call(L, L.stack[mark:]); done {
 				L.stack = L.stack[:mark]
 				return v
 			}
 		}
-		return L.call1(function, mark)
+		return L.call1(d.function, mark)
 	}
+}
+
+// directCall is what the closure of such a call needs, in one place that is found again after each part.
+type directCall struct {
+	push     evals   // of the arguments, if they are not one
+	only     operand // or the only argument
+	function value.Value
+	call     Direct
+	node     int
 }

@@ -88,9 +88,10 @@ func boxOf(v value.Value) *value.Value { return (*value.Value)(v.Object()) }
 
 func (c *compiler) index(e *syntax.Index) eval {
 	object, key := c.pair(e.Object, e.Key)
-	if of, is := e.Object.(*syntax.Arguments); is && key.constant.IsNumber() {
-		i, isArgv := int(key.constant.Float()), of.IsArgv
-		if float64(i) == key.constant.Float() && i >= 1 && i < value.MaxIndex {
+	of, isArguments := e.Object.(*syntax.Arguments)
+	if at, is := e.Key.(*syntax.Constant); isArguments && is && at.Value.IsNumber() {
+		i, isArgv := int(at.Value.Float()), of.IsArgv
+		if float64(i) == at.Value.Float() && i >= 1 && i < value.MaxIndex {
 			return func(fr *frame) value.Value {
 				fr.at = e.Node
 				return fr.L.argument(isArgv, i)
@@ -170,15 +171,15 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 			return value.Number(op.operate(a.get(fr).Float(), b.get(fr).Float()))
 		}
 	}
-	sign := e.Op[0]
+	n := &arithmetic{a, b, op, e.Op[0], e.Node}
 	return func(fr *frame) value.Value {
-		x, y := a.get(fr), b.get(fr)
+		x, y := n.a.get(fr), n.b.get(fr)
 		if !x.IsNumber() || !y.IsNumber() {
-			fr.at = e.Node
-			return fr.L.arithmetic(op, x, y)
+			fr.at = n.node
+			return fr.L.arithmetic(n.op, x, y)
 		}
 		p, q := x.Float(), y.Float()
-		switch sign {
+		switch n.sign {
 		case '+':
 			return value.Result(p + q)
 		case '-':
@@ -188,8 +189,16 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 		case '/':
 			return value.Result(p / q)
 		}
-		return value.Result(op.operate(p, q))
+		return value.Result(n.op.operate(p, q))
 	}
+}
+
+// arithmetic is what the closure of an operator needs, in one place that is found again after each operand.
+type arithmetic struct {
+	a, b operand
+	op   *operation
+	sign byte
+	node int
 }
 
 // pair returns the operands of an operator, which reads the left one first. Lua does not copy a local for an operator:
