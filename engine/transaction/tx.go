@@ -15,6 +15,8 @@ import (
 // Tx is the keys of a store as one command or script sees and changes them, at one instant. Its changes are kept
 // when it ends, all of them or none.
 type Tx struct {
+	Room any // of the Commands, kept from one operation to the next
+
 	selected
 	shards   shards
 	runner   *Runner

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -38,7 +37,6 @@ type Executor struct {
 
 	programs programs
 	called   atomic.Pointer[command.Row] // of the last script
-	calls    sync.Pool                   // of *Call
 }
 
 // Run implements [transaction.Commands].
@@ -47,9 +45,10 @@ func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 		res.Status = engine.Unreadable
 		return
 	}
-	c, _ := e.calls.Get().(*Call)
+	c, _ := tx.Room.(*Call)
 	if c == nil {
 		c = new(Call)
+		tx.Room = c
 	}
 	*c = Call{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}, script: c.script}
 	switch row, err := e.find(op); {
@@ -65,7 +64,6 @@ func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 	}
 	res.Reply = c.Writer.Buf
 	*c = Call{script: c.script} // do not keep a connection's buffers alive
-	e.calls.Put(c)
 }
 
 // find is [command.Find], fast for the command by which most scripts are called.
