@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"unsafe"
 
-	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
 	"github.com/stintdb/stint/engine/script/value"
 )
@@ -32,19 +31,21 @@ func (c *converter) bad() { c.L.End("ERR internal error: a command's reply is ma
 
 // number reads the number after the kind in the current line, and goes on to the next line.
 func (c *converter) number() (n int64) {
-	i, sign := 1, int64(1)
-	if len(c.reply) > 1 && c.reply[1] == '-' {
-		i, sign = 2, -1
+	reply, first := c.reply, 1
+	if len(reply) > 1 && reply[1] == '-' {
+		first = 2
 	}
-	first := i
-	for ; i < len(c.reply) && ctext.IsDigit(c.reply[i]); i++ {
-		n = n*10 + int64(c.reply[i]-'0')
+	i := first
+	for ; i < len(reply) && reply[i]-'0' <= 9; i++ {
+		n = n*10 + int64(reply[i]-'0')
 	}
-	if i == first || i+1 >= len(c.reply) || c.reply[i] != '\r' {
+	if i == first || i+1 >= len(reply) || reply[i] != '\r' {
 		c.bad()
 	}
-	c.reply = c.reply[i+2:]
-	return sign * n
+	if c.reply = reply[i+2:]; first == 2 {
+		return -n
+	}
+	return n
 }
 
 func (c *converter) value(depth int) value.Value {

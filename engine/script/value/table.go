@@ -130,17 +130,15 @@ func (t *Table) SetString(key string, value Value) {
 
 // SetInt sets an item. Items before it that do not exist become nil.
 func (t *Table) SetInt(i int, value Value) {
-	if i < 1 || i >= MaxIndex {
-		t.Set(Int(i), value)
-		return
-	}
-	for len(t.array) < i-1 {
-		t.array = append(t.array, Nil)
-	}
-	if i > len(t.array) {
+	switch n := len(t.array); {
+	case i == n+1 && i < MaxIndex: // as replies and constructors do
 		t.array = append(t.array, value)
-	} else {
+	case i >= 1 && i <= n:
 		t.array[i-1] = value
+	case i < 1 || i >= MaxIndex:
+		t.Set(Int(i), value)
+	default:
+		t.array = append(append(t.array, make([]Value, i-n-1)...), value)
 	}
 }
 
