@@ -47,25 +47,15 @@ func (d *scriptDigest) read(arg []byte) []byte {
 	return d[:]
 }
 
-// ofDigest returns the script with a digest in lower case, nil if it is not in the cache.
-func (p *programs) ofDigest(digest []byte) *script.Program {
-	if last := p.last.Load(); last != nil && last.SHA1() == string(digest) {
-		return last
+// ofName returns a digest from a client in lower case, nil if its length is wrong, and its script, nil if that is not in
+// the cache. The digest of the script that was found last is returned as it is.
+func (p *programs) ofName(name []byte) (digest []byte, found *script.Program) {
+	if last := p.last.Load(); last != nil && last.SHA1() == string(name) {
+		return name, last
 	}
-	return p.find(func(g *generation) *script.Program { return g.byDigest[string(digest)] })
+	digest = new(scriptDigest).read(name)
+	return digest, p.find(func(g *generation) *script.Program { return g.byDigest[string(digest)] })
 }
-
-// lower returns a digest from a client in lower case, nil if its length is wrong. The digest of the script that was
-// found last is returned as it is.
-func (p *programs) lower(arg []byte) []byte {
-	if last := p.last.Load(); last != nil && last.SHA1() == string(arg) {
-		return arg
-	}
-	return new(scriptDigest).read(arg)
-}
-
-// ofName is ofDigest for a digest from a client.
-func (p *programs) ofName(name []byte) *script.Program { return p.ofDigest(p.lower(name)) }
 
 // ofBody returns the script with a text, nil if it is not in the cache.
 func (p *programs) ofBody(body []byte) *script.Program {
@@ -126,9 +116,10 @@ func (p *programs) keep(compiled *script.Program) {
 }
 
 // programOf returns the cached script of a call, nil if there is none.
-func (e *Executor) programOf(call *command.Row, named []byte) *script.Program {
-	if strings.HasPrefix(call.Name, "evalsha") {
-		return e.programs.ofName(named)
+func (e *Executor) programOf(call *command.Row, named []byte) (found *script.Program) {
+	if !strings.HasPrefix(call.Name, "evalsha") {
+		return e.programs.ofBody(named)
 	}
-	return e.programs.ofBody(named)
+	_, found = e.programs.ofName(named)
+	return found
 }

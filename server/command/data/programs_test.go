@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/engine/scriptcache"
 )
 
@@ -17,15 +18,18 @@ func TestPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	digest := []byte(scriptcache.Digest(programOf(0)))
-	if again, _ := p.compile(programOf(0)); again != first || p.ofBody(programOf(0)) != first || p.ofDigest(digest) != first {
+	ofDigest := func() *script.Program {
+		_, found := p.ofName([]byte(strings.ToUpper(scriptcache.Digest(programOf(0)))))
+		return found
+	}
+	if again, _ := p.compile(programOf(0)); again != first || p.ofBody(programOf(0)) != first || ofDigest() != first {
 		t.Error("a body was compiled twice, or is not found by its digest")
 	}
 	if _, err := p.compile([]byte("return (")); err == nil || p.ofBody([]byte("return (")) != nil {
 		t.Errorf("a body that is no script: error %v", err)
 	}
 	p.clear()
-	if p.ofBody(programOf(0)) != nil || p.ofDigest(digest) != nil {
+	if p.ofBody(programOf(0)) != nil || ofDigest() != nil {
 		t.Error("a script is there after all were forgotten")
 	}
 }

@@ -112,13 +112,12 @@ func keepScript(c *Call, program *script.Program, body []byte) {
 }
 
 func runDigest(c *Call) {
-	digest := c.executor.programs.lower(c.Args[1])
+	digest, program := c.executor.programs.ofName(c.Args[1])
 	body, found := c.Tx.Script(digest)
 	if !found {
 		c.Fail(errNoScript)
 		return
 	}
-	program := c.executor.programs.ofDigest(digest)
 	if program == nil {
 		var err error
 		if program, err = c.executor.programs.compile(body); err != nil {
