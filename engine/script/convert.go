@@ -3,7 +3,6 @@ package script
 import (
 	"bytes"
 	"strconv"
-	"unsafe"
 
 	"github.com/stintdb/stint/engine/script/interpreter"
 	"github.com/stintdb/stint/engine/script/value"
@@ -70,7 +69,7 @@ func (c *converter) value(depth int) value.Value {
 		if n+2 > len(c.reply) {
 			c.bad()
 		}
-		text := value.String(unsafe.String(unsafe.SliceData(c.reply), n))
+		text := value.OfBytes(c.reply[:n])
 		c.reply = c.reply[n+2:]
 		return text
 	case '*':

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/interpreter"
@@ -158,9 +157,8 @@ func (m *machine) readArgs(L *interpreter.Thread, args []value.Value) (size int,
 	for i, v := range args {
 		switch {
 		case v.IsString():
-			text := v.Text()
-			steps += len(text) / interpreter.BytesPerStep
-			list[i] = unsafe.Slice(unsafe.StringData(text), len(text)) // commands do not change their arguments
+			list[i] = v.Bytes() // commands do not change their arguments
+			steps += len(list[i]) / interpreter.BytesPerStep
 		case v.IsNumber():
 			start := len(m.numbers)
 			m.numbers = ctext.AppendNumber(m.numbers, v.Float(), 17)

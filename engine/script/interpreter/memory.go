@@ -1,8 +1,6 @@
 package interpreter
 
 import (
-	"unsafe"
-
 	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/engine/script/value"
 )
@@ -25,7 +23,7 @@ func (L *Thread) Text(b []byte) value.Value {
 	}
 	start := len(m.text)
 	m.text = append(m.text, b...)
-	return value.String(unsafe.String(unsafe.SliceData(m.text[start:]), len(b)))
+	return value.OfBytes(m.text[start:])
 }
 
 // NumberText is a number as a text, for which the script pays.
@@ -76,11 +74,8 @@ func (L *Thread) arguments(isArgv bool) value.Value {
 	if a.table == nil {
 		a.table = L.NewTable(len(a.texts), 0)
 		for i, text := range a.texts {
-			a.table.SetInt(i+1, textOf(text))
+			a.table.SetInt(i+1, value.OfBytes(text))
 		}
 	}
 	return value.OfTable(a.table)
 }
-
-// textOf is a text of the request, which outlives the run.
-func textOf(b []byte) value.Value { return value.String(unsafe.String(unsafe.SliceData(b), len(b))) }

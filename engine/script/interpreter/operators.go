@@ -172,7 +172,7 @@ func (L *Thread) argument(isArgv bool, i int) value.Value {
 	case a.table != nil:
 		return L.indexPlain(value.OfTable(a.table), value.Int(i))
 	case i <= len(a.texts):
-		return textOf(a.texts[i-1])
+		return value.OfBytes(a.texts[i-1]) // the request outlives the run
 	}
 	return value.Nil
 }

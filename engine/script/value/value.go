@@ -77,6 +77,14 @@ func String(s string) Value {
 	return Value{unsafe.Pointer(unsafe.StringData(s)), uint64(StringKind)<<kindShift | uint64(len(s))}
 }
 
+// OfBytes is a text as a value. It shares the bytes, which must not change while the value is in use.
+func OfBytes(b []byte) Value {
+	if len(b) == 0 {
+		return String("")
+	}
+	return Value{unsafe.Pointer(unsafe.SliceData(b)), uint64(StringKind)<<kindShift | uint64(len(b))}
+}
+
 // OfTable is a table as a value.
 func OfTable(t *Table) Value { return Reference(TableKind, unsafe.Pointer(t)) }
 
@@ -116,6 +124,9 @@ func (v Value) IsString() bool { return v.bits>>kindShift == uint64(StringKind) 
 
 // Text is the text that the value is. It may be called for a text only.
 func (v Value) Text() string { return unsafe.String((*byte)(v.ref), int(v.bits&lengths)) }
+
+// Bytes are those of the text that the value is, which must not be changed. It may be called for a text only.
+func (v Value) Bytes() []byte { return unsafe.Slice((*byte)(v.ref), int(v.bits&lengths)) }
 
 // Table is the table that the value is, or nil.
 func (v Value) Table() *Table {
