@@ -4,6 +4,7 @@ package resp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"unsafe"
 )
@@ -163,13 +164,14 @@ func shortHeader(b []byte, at int) (value int64, next int) {
 	if at+4 > len(b) {
 		return 0, 0
 	}
-	line := b[at : at+4]
-	tens, ones := line[0]-'0', line[1]-'0'
+	line := binary.LittleEndian.Uint32(b[at:])
+	const lineEnd = '\r' | '\n'<<8
+	tens, ones := byte(line)-'0', byte(line>>8)-'0'
 	switch {
 	case tens > 9:
-	case line[1] == '\r' && line[2] == '\n':
+	case uint16(line>>8) == lineEnd:
 		return int64(tens), at + 3
-	case ones <= 9 && line[2] == '\r' && line[3] == '\n':
+	case ones <= 9 && uint16(line>>16) == lineEnd:
 		return int64(tens)*10 + int64(ones), at + 4
 	}
 	return 0, 0
