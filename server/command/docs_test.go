@@ -87,6 +87,9 @@ With RESP2, a map is an array that alternates names and values, and text is a bu
 *Since* exists since ` + command.FirstVersion + `, and a command without *Reply* replies ` + "`OK`" + `. A command with subcommands also has ` + "`HELP`" + `. ` + "`COMMAND DOCS`" + `
 describes commands to clients, ` + "`COMMAND INFO`" + ` shows their flags and the positions of keys, and ` + "`ACL CAT category`" + ` lists the commands of a
 category.
+
+The commands in the sections without *Reply*, such as [Strings](#strings), work as in
+[Redis 7.0](https://redis.io/docs/latest/commands/), with [these differences](migrate/redis.md#differences-from-redis).
 `
 
 func handbookPage() []byte {
@@ -112,7 +115,7 @@ func handbookPage() []byte {
 		write := writeHandbookEntry
 		if redisGroups[g.group] {
 			write = writeHandbookLine
-			out.WriteString("\n" + redisIntroduction + "\n\n")
+			out.WriteString("\n")
 		}
 		for _, row := range rows {
 			if handbookGroup(row) == g.group {
@@ -122,8 +125,6 @@ func handbookPage() []byte {
 	}
 	return out.Bytes()
 }
-
-const redisIntroduction = "As in [Redis 7.0](https://redis.io/docs/latest/commands/), [except for a few differences](migrate/redis.md#differences-from-redis):"
 
 // handbookRows returns every row, a container before its subcommands.
 func handbookRows(table []command.Row) (rows []*command.Row) {

@@ -30,14 +30,14 @@ var (
 	ErrExecNoMulti   = TransactionErrors.Add("ERR EXEC without MULTI", "")
 	ErrDiscardNoMult = TransactionErrors.Add("ERR DISCARD without MULTI", "")
 	ErrNotInMulti    = TransactionErrors.Add("ERR Command not allowed inside a transaction",
-		"`SAVE`, `SHUTDOWN`, `SUBSCRIBE`, `UNSUBSCRIBE`, `HELLO`, `AUTH`, `CLIENT REPLY`, `CLIENT TRACKING`, `MONITOR` and changes by `RAFT` are not allowed between `MULTI` and `EXEC`; `BGSAVE` is. `EXEC` will fail.")
+		"Commands such as `SAVE`, `SUBSCRIBE`, `AUTH`, `MONITOR` and changes by `RAFT` are not allowed between `MULTI` and `EXEC`. `EXEC` will fail.")
 	ErrMultiTooLong = TransactionErrors.Add("ERR too many commands between MULTI and EXEC",
 		"More than 10,000 commands, or more bytes of them than `--query-buffer-size`. `EXEC` will fail.")
 	ErrExecAbort      = TransactionErrors.Add("EXECABORT Transaction discarded because of previous errors.", "")
 	ErrWatchInMulti   = TransactionErrors.Add("ERR WATCH inside MULTI is not allowed", "")
 	ErrWatchesTooMuch = TransactionErrors.Add("ERR a connection watches at most %d keys, and as many bytes as --query-buffer-size has", "")
 	ErrExecTooBig     = TransactionErrors.Add("ERR the commands were carried out, but their replies are more than --output-buffer-size",
-		"This error replaces the replies of an `EXEC`. Split the transaction, or raise `--output-buffer-size`.")
+		"Split the transaction, or raise `--output-buffer-size`.")
 )
 
 // ErrDataType is the error of a command on data whose key holds another kind of data, or a limiter.
@@ -46,4 +46,4 @@ var ErrDataType = DataErrors.Add("WRONGTYPE Operation against a key holding the 
 
 // ErrManyWaits is the error of a wait for several keys, when all clients together already wait for many.
 var ErrManyWaits = DataErrors.Add("ERR all clients together already wait for %d keys, the maximum: wait for one key at a time",
-	"A key counts for every client that waits for it. Wait for fewer keys at a time, or for a shorter time.")
+	"Wait for fewer keys at a time, or for a shorter time.")

@@ -3,26 +3,26 @@ package command
 // The errors of [ConnectionErrors]. Other packages return the exported ones.
 var (
 	ErrMaxClients = ConnectionErrors.Add("ERR max number of clients reached",
-		"There are `--max-clients` connections already. The new one is closed. Share connections through a pool, or raise `--max-clients`.")
+		"The new connection is closed. Share connections through a pool, or raise `--max-clients`.")
 	ErrMaxPerAddress = ConnectionErrors.Add("ERR max number of clients of one address reached (--max-clients-per-address)",
 		"The new connection is closed. Share connections through a pool, or raise the setting, for example if clients connect through a proxy.")
 	ErrNoProto         = ConnectionErrors.Add("NOPROTO unsupported protocol version", "")
 	ErrDBIndex         = ConnectionErrors.Add("ERR DB index is out of range", "")
 	errSelectInCluster = ConnectionErrors.Add("ERR SELECT is not allowed in cluster mode", "")
 	ErrProtected       = ConnectionErrors.Add("DENIED Stint is running in protected mode because protected mode is enabled and no password is set for the default user. In this mode connections are only accepted from the loopback interface. To connect from elsewhere, set a password: start the server with the environment variable STINT_REQUIREPASS (docker run -e STINT_REQUIREPASS=PASSWORD), or with --requirepass PASSWORD.",
-		"The connection comes from another machine, or from outside the container, and no password is set. The server closes it. On a network that keeps everybody else out, `--protected-mode no` turns this off.")
+		"The connection comes from another machine, or from outside the container. On a network that keeps everybody else out, `--protected-mode no` turns this off.")
 	ErrNoAuth = ConnectionErrors.Add("NOAUTH Authentication required.",
-		"The connection is unauthenticated: only `AUTH`, `HELLO`, `QUIT` and `RESET` may be used. Give the client a user and a password.")
+		"Give the client a user and a password.")
 	ErrWrongPass = ConnectionErrors.Add("WRONGPASS invalid username-password pair or user is disabled.",
 		"The password is wrong, the user does not exist, or it is `off`. The server does not reveal which.")
 	ErrTooManyLogins = ConnectionErrors.Add("ERR too many failed logins from this address, try again in %d s",
-		"So many logins from this address have failed that attempts wait in line, and this attempt waited for 10 seconds. The password was not checked: [security.md](security.md#guessing).")
+		"The password was not checked: [security.md](security.md#guessing).")
 	ErrNoSuchClient    = ConnectionErrors.Add("ERR No such client", "")
 	ErrTooManyMonitors = ConnectionErrors.Add("ERR too many connections in MONITOR, at most 10", "")
 	ErrSubscribed      = ConnectionErrors.Add("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
-		"The connection is subscribed to channels. Use another connection, or RESP3. Stint does not have the variants that begin with P or S.")
+		"The connection is subscribed to channels. Use another connection, or RESP3.")
 	ErrNeedsConnection = ConnectionErrors.Add("ERR '%s' is about a connection: it needs one in the Redis protocol",
-		"The request came over HTTP, where connections have no state. Log in with `Authorization`, and use the Redis port for messages and `MONITOR`.")
+		"Over HTTP, log in with `Authorization`, and use the Redis port for messages and `MONITOR`.")
 	ErrNoCommand = ConnectionErrors.Add("ERR empty command", "")
 	ErrRequest   = ConnectionErrors.Add("ERR cannot read the request: %s",
 		"The body of a request over HTTP is not in [Upstash's dialect](http.md#upstashs-rest-dialect).")
@@ -42,7 +42,7 @@ var (
 	ErrRateLimited = UserErrors.Add("LIMITED user %s makes more than %d requests a second; try again in %d ms",
 		"The user has reached its `max-rate`. Nothing was executed.")
 	ErrACLRule = UserErrors.Add("ERR Error in ACL SETUSER modifier '%s': %w",
-		"The rule is invalid, for the reason that follows. The user is unchanged. `max-keys` needs key patterns by which keys can be counted.")
+		"The rule is invalid, for the reason that follows. The user is unchanged.")
 	ErrUsername     = UserErrors.Add("ERR Usernames can't contain spaces or null characters, and have 1 to 64 bytes", "")
 	ErrTooManyUsers = UserErrors.Add("ERR there are already %d users, the maximum; remove one with ACL DELUSER", "")
 	ErrDefaultUser  = UserErrors.Add("ERR The 'default' user cannot be removed", "")

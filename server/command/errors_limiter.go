@@ -9,23 +9,23 @@ var (
 	errGivenTwice         = LimiterErrors.Add("ERR %s: given twice", "")
 	errCombined           = LimiterErrors.Add("ERR %s: cannot be combined with %s", "")
 	errReservationDiffers = LimiterErrors.Add("ERR AS: the id was used for a request with other parameters; nothing was taken",
-		"An id stands for one request. To retry the request, send it unchanged; for another request, use another id.")
+		"To retry a request, send it unchanged; for another request, use another id.")
 	ErrSettledOtherwise = LimiterErrors.Add("ERR id: the request was already settled or canceled with other amounts; nothing was changed",
-		"A reservation is settled once. You may repeat the same settlement, but not change it.")
+		"You may repeat the same settlement, but not change it.")
 	errNotNext = LimiterErrors.Add("ERR n: the next extension of this reservation has the number %d; nothing was taken",
-		"Count the extensions that were granted, from 1 on. To repeat an extension whose reply was lost, send the same number again. After a denial, the same number is the next.")
+		"Count the extensions that were granted, from 1 on. To repeat an extension, or after a denial, send the same number again.")
 	errAlreadySettled = LimiterErrors.Add("ERR id: the request was already settled or canceled; nothing was taken",
-		"Settle a request after its last extension. For more work, make a new request with another id.")
+		"Settle a request after its last extension.")
 	errReservationFull = LimiterErrors.Add("ERR id: the reservation has tokens of %d windows or times of one limit, or %d tokens, which is the most; nothing was taken",
-		"Extend in larger steps, so that there are fewer of them, or settle and go on with another id.")
+		"Extend in larger steps, or settle and go on with another id.")
 	errWrongAmounts   = LimiterErrors.Add("ERR COSTS: needs an amount or - for each of the %d limits of the request", "")
 	errNotReservation = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a reservation", "")
 	ErrNoValue        = LimiterErrors.Add("ERR %s: needs a value", "")
 	errTooManyMembers = LimiterErrors.Add("ERR member: the pool already has %d active members, the maximum",
-		"A member stays active until the refill has given back the tokens that it took. Try again later, use fewer names, or divide the members among several pools.")
+		"A member stays active until the refill has given back its tokens. Try again later, or divide the members among several pools.")
 	errTooManyCredits = LimiterErrors.Add("ERR credits: a balance has at most %d credits; nothing was added", "")
 	errTooManyGrants  = LimiterErrors.Add("ERR EXPIRE: the balance already has credits that expire at %d different times, the maximum; nothing was added",
-		"Let payments of one day or month expire at the same time, such as the end of the day: such credits count as one.")
+		"Let payments of one day or month expire at the same time: such credits count as one.")
 	errSharesNotRefundable = LimiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
 		"`RL.REFUND` cannot know whose tokens to give back. Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
 	errBanNotRefundable = LimiterErrors.Add("ERR key: a penalty has no tokens; DEL ends a ban", "")
@@ -37,11 +37,11 @@ var (
 	ErrOutOfMemory = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for another key",
 		"`--max-memory` or the prefix's quota is reached: [security.md](security.md#memory). You can raise `--max-memory` at run time.")
 	errNoRoomToGrow = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for the log or the holders of this key to grow",
-		"The sliding log or the list of holders would need more memory than `--max-memory` leaves. Raise `--max-memory`, use `SW.ACQUIRE`, or lower the limits: [security.md](security.md#memory).")
+		"Raise `--max-memory`, use `SW.ACQUIRE`, or lower the limits: [security.md](security.md#memory).")
 	ErrDebtTooBig = LimiterErrors.Add("ERR tokens: FORCE would put the key further in debt than can be kept: 1000000000000 tokens beyond the capacity, or 150 years until the bucket is full again",
 		"Look for a caller that counts wrongly.")
 	ErrNotKept = LimiterErrors.Add("MISCONF cannot write to disk, and --durability is always: nothing is granted; see the log and INFO persistence",
-		"The disk is full, read-only or failing: [durability.md](durability.md#when-the-disk-fails). The tokens of a request in progress may stay taken. Grants resume when writes succeed.")
+		"The disk is full, read-only or failing: [durability.md](durability.md#when-the-disk-fails). Grants resume when writes succeed.")
 )
 
 // The errors of [PolicyErrors]. Other packages return the exported ones.
@@ -54,5 +54,5 @@ var (
 	ErrNoPolicy     = PolicyErrors.Add("ERR no such policy '%s'; RL.POLICY LIST lists the policies", "")
 	// ErrNoPolicyAccess is the same for a policy that exists and for one that does not.
 	ErrNoPolicyAccess = PolicyErrors.Add("NOPERM no such policy, or no permissions to access a key of it",
-		"A user that may not use all keys sent `RL.CHECK`, and the policy does not exist or has keys that the user may not use. The error does not reveal which.")
+		"The policy does not exist, or has keys that the user may not use. The error does not reveal which.")
 )

@@ -20,19 +20,19 @@ var (
 // The errors of [ClusterErrors]. Other packages return the exported ones.
 var (
 	ErrUncertain = ClusterErrors.Add("UNCERTAIN the cluster did not finish this request: it may have been executed; treat the tokens as taken and do not retry blindly",
-		"The leader was lost before it knew whether a majority had stored the request. `RL.INFO` shows whether tokens were taken. A retry may take the tokens twice; [with an id](rate-limits.md#reserve-then-settle) it does not.")
+		"The leader was lost before it knew whether a majority had stored the request. A retry may take the tokens twice; [with an id](rate-limits.md#reserve-then-settle) it does not.")
 	ErrNoLeader = ClusterErrors.Add("CLUSTERDOWN no leader answered within --decide-timeout: nothing was taken",
-		"An election is in progress, or no majority of nodes is connected. Retrying is safe.")
+		"An election is in progress, or no majority is connected. Retrying is safe.")
 	ErrImporting = ClusterErrors.Add("LOADING the cluster does not have the whole state of --cluster-import yet: nothing was taken, try again; if no node brings it, start one with that file",
 		"A new cluster that begins with [a backup](cluster.md#backup). Retrying is safe.")
 	ErrOverloaded = ClusterErrors.Add("BUSY too many operations are waiting for a decision: nothing was taken, try again shortly",
-		"Requests arrive faster than the nodes can decide. Retrying after a pause is safe.")
+		"Retrying after a pause is safe.")
 	errCallTooBig = ClusterErrors.Add("ERR a command or transaction of more than 32 MiB does not fit the cluster's log: nothing was taken; send fewer limits, or shorter keys, at a time",
-		"The command would not fit into one entry of the log, which is possible only with a large `--query-buffer-size`. A node that is not the leader also returns this for reads whose replies are more than 64 MiB.")
+		"A node that is not the leader also returns this for reads whose replies are more than 64 MiB.")
 	errUnreadable = ClusterErrors.Add("ERR the cluster cannot keep a command with these values: nothing was taken; start all nodes with the same version of Stint, and report the command if they are",
 		"")
 	ErrTooNew = ClusterErrors.Add("ERR a member of the cluster is too old: %w",
-		"During a [rolling upgrade](operations.md#upgrading-a-cluster): the command is newer than Stint on the named member. Upgrade that member.")
+		"During a [rolling upgrade](operations.md#upgrading-a-cluster), the command is newer than the named member. Upgrade that member.")
 	ErrNoHome = ClusterErrors.Add("UPSTREAM the home cluster of this key's limit did not decide, and this server holds too few of its tokens: nothing was taken",
 		"A server with [`--upstream`](regions.md), while the home cluster is unreachable or replies with an error. `INFO upstream` shows the last error. Retrying is safe.")
 	errAwayFromHome = ClusterErrors.Add("ERR the limit of this key has its home in another cluster: use TB.ACQUIRE, LB.ACQUIRE, FW.ACQUIRE or CL.THROTTLE alone, with no options but PEEK and UPTO, or ask the home cluster; nothing was taken",
@@ -40,10 +40,10 @@ var (
 	ErrCrossSlot = ClusterErrors.Add("CROSSSLOT Keys in request don't hash to the same slot; give keys that belong together one hash tag, as in {user1}:a and {user1}:b: nothing was taken",
 		"A cluster with [`--groups`](cluster.md#groups): a command, a script or a transaction has keys of several groups. The id of a reservation counts as a key.")
 	errNotShared = ClusterErrors.Add("CROSSSLOT a shared limit must be TB, CL, LB or FW without HISTORY, and the request without KEEP, MAXWAIT and BLOCK; otherwise give its keys one hash tag, as in {user1}:a and {user1}:b: nothing was taken",
-		"A key matches [`--cluster-shared`](cluster.md#groups), and the request or the limit has something that shared limits do not support.")
+		"A key matches [`--cluster-shared`](cluster.md#rules-for-groups).")
 	errMoved = ClusterErrors.Add("MOVED %d %s",
-		"With `--redirect moved`, a node that is not the leader took nothing. The text has the slot of the first key, and the leader's address. Clients for Redis Cluster ask that address automatically.")
+		"With `--redirect moved`, a node that is not the leader took nothing. Clients for Redis Cluster then ask the leader, whose address the text has.")
 	ErrNoCluster = ClusterErrors.Add("ERR this server is not a node of a cluster: start it with --cluster-listen", "")
 	ErrRaft      = ClusterErrors.Add("ERR %w",
-		"The reply to a `RAFT` command that was rejected, with the reason and what to do. For example, the last voter cannot be removed.")
+		"The reply to a `RAFT` command that was rejected, with the reason and what to do.")
 )

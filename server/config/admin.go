@@ -44,7 +44,7 @@ var adminSettings = []Setting{
 	},
 	{
 		Name: "denial-events", Group: groupOperators, Placeholder: "N", Mutable: true,
-		Help:  "Write up to this many denials a second to the log, as lines with attributes such as rate_limit.rejected_by; others are only counted. 0 writes none.",
+		Help:  "Write up to this many denials a second to the log; others are only counted. 0 writes none.",
 		value: func(c *Config) Value { return &integer{&c.DenialEvents, 0, 1000} },
 	},
 	{

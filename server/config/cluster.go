@@ -43,7 +43,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "groups", Group: groupCluster, Placeholder: "N",
-		Help:  "Number of Raft groups that divide the keys by their slots, so that several nodes lead; 1 means one leader for all keys. With 3 to 12 groups a grant takes 0.76 to 1.12 times the CPU if clients send to leaders, otherwise 1.15 to 2.8 times. Cannot be changed once the cluster has formed. Must be the same on every node.",
+		Help:  "Number of Raft groups that divide the keys by their slots, so that several nodes lead; 1 means one leader for all keys. Cannot be changed once the cluster has formed. Must be the same on every node.",
 		value: func(c *Config) Value { return &integer{&c.Groups, 1, 64} },
 	},
 	{
@@ -68,7 +68,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "shutdown-grace", Group: groupCluster, Placeholder: "DURATION", Mutable: true,
-		Help:  "At shutdown, how long a node still serves its connections. It closes each connection after a reply to a limiter command, and the remaining connections at the end. 0 means not at all.",
+		Help:  "At shutdown, how long a node still serves its connections. 0 means not at all.",
 		value: func(c *Config) Value { return &duration{&c.ShutdownGrace, time.Hour, "not at all"} },
 	},
 	{
@@ -98,7 +98,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-import", Group: groupCluster, Placeholder: "PATH",
-		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on only one of the nodes that form the cluster. Until all nodes have the state, requests get the error LOADING.",
+		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on only one of the nodes that form the cluster.",
 		value: func(c *Config) Value { return &textValue{&c.ClusterImport, pathForm} },
 	},
 	{

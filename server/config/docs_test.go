@@ -30,7 +30,7 @@ This page lists every setting of the server, with its bounds and default. You ca
 
 | way | example | notes |
 |---|---|---|
-| flag | ` + "`--max-clients 5000`" + ` | ` + "`stint server --help`" + ` lists all flags |
+| flag | ` + "`--max-clients 5000`" + ` | ` + "`stint server --help-all`" + ` lists all flags |
 | environment variable | ` + "`STINT_MAX_CLIENTS=5000`" + ` | ` + "`STINT_`" + ` and the name in capitals, with _ for -; an empty variable counts as not set |
 | TOML file named by ` + "`--config`" + ` | ` + "`max-clients = 5000`" + ` | no sections; text, sizes and durations in quotes |
 

@@ -49,7 +49,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "policies", Group: groupState, Placeholder: "FILE",
-		Help:  "Policies, in TOML or YAML as 'stint policy export' writes them. The server sets them at the start and within 10s after FILE has changed, or at once after SIGHUP, and removes all others. The nodes of a cluster take no file; 'stint policy apply' sets their policies.",
+		Help:  "Policies, in TOML or YAML as 'stint policy export' writes them. The server sets them at the start and within 10s after FILE has changed, or at once after SIGHUP, and removes all others. For a cluster, use 'stint policy apply'.",
 		value: func(c *Config) Value { return &textValue{&c.Policies, pathForm} },
 	},
 	{
@@ -69,12 +69,12 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "repair", Group: groupState, Placeholder: "YES",
-		Help:  "With --dir: start although a file is damaged, without its unreadable part. A copy of the file is kept.",
+		Help:  "With --dir: start although a file is damaged, without its unreadable part.",
 		value: func(c *Config) Value { return &toggle{&c.Repair} },
 	},
 	{
 		Name: "rewind", Group: groupState, Placeholder: "YES",
-		Help:  "With --dir or --cluster-import: start with a state whose time is more than 10m ahead of the machine's clock, because the clock was once wrong. All times in the state are set back.",
+		Help:  "With --dir or --cluster-import: start with a state whose time is more than 10m ahead of the machine's clock, because the clock was once wrong.",
 		value: func(c *Config) Value { return &toggle{&c.Rewind} },
 	},
 	{
@@ -106,7 +106,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "requirepass", Group: groupSecurity, Placeholder: "PASSWORD", Mutable: true,
-		Help:  "Password of the user default, or # and its SHA-256 in hexadecimal digits. The server keeps and shows only the hash. Without a password and without --acl-file, every client may do everything.",
+		Help:  "Password of the user default, or # and its SHA-256 in hexadecimal digits. Without a password and without --acl-file, every client may do everything.",
 		value: func(c *Config) Value { return &secret{&c.RequirePass} },
 	},
 	{
@@ -203,7 +203,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "tracking-table-max-keys", Group: groupClients, Placeholder: "N", Mutable: true,
-		Help:  "Maximum number of keys in the table of CLIENT TRACKING; its memory is at most a quarter of --client-memory. When the table is full, each new key invalidates another key. 0 limits only the memory.",
+		Help:  "Maximum number of keys in the table of CLIENT TRACKING; its memory is at most a quarter of --client-memory. When the table is full, each new key invalidates another key.",
 		value: func(c *Config) Value { return &integer{&c.TrackingKeys, 0, 100_000_000} },
 	},
 	{
@@ -213,7 +213,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "query-buffer-size", Redis: "client-query-buffer-limit", Group: groupClients, Placeholder: "SIZE", Mutable: true,
-		Help:  "Maximum size of an unfinished command, which is refused if it is larger. A connection that sends more than this while an earlier command waits is closed.",
+		Help:  "Maximum size of an unfinished command, which is refused if it is larger.",
 		value: func(c *Config) Value { return &size[int]{&c.QueryBufferBytes, 4 << 10, 1 << 30, ""} },
 	},
 	{

@@ -32,7 +32,7 @@ var serverRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return r.Uptime.Seconds() }),
 }, {
 	Name: "stint_clock_ahead_seconds", Kind: Gauge,
-	Help:   "How far the time of decisions, in a cluster the cluster's time, is ahead of the machine's clock. If it is more than a few seconds, the machine's clock is wrong or was wrong once.",
+	Help:   "How far the time of decisions is ahead of the machine's clock. If it is more than a few seconds, the machine's clock is wrong or was wrong once.",
 	values: one(func(r *Snapshot) float64 { return r.Ahead.Seconds() }),
 }, {
 	Name: "stint_ready", Kind: Gauge, Help: "1 if the server is ready: recovered, not shutting down and, in a cluster, with a leader.",
@@ -50,7 +50,7 @@ var serverRows = []Row{{
 
 var decisionRows = []Row{{
 	Name: "stint_decisions_total", Kind: Counter, Labels: []string{"command", "outcome"}, Bound: boundCommands + ", each with granted, denied and error",
-	Help: "Commands for tokens by their outcome: granted, denied, or an error such as a wrong argument. A PEEK counts only if it gets an error.",
+	Help: "Commands for tokens by their outcome. A PEEK counts only if it gets an error.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
 			if c := &r.Commands[i]; c.Decides {
@@ -73,14 +73,14 @@ var decisionRows = []Row{{
 	},
 }, {
 	Name: "stint_denial_events_total", Kind: Counter, Labels: []string{"outcome"}, Bound: "written, left_out",
-	Help: "Denials with --denial-events: written to the log, or left out because there were too many in that second.",
+	Help: "Denials with --denial-events: written to the log, or left out.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		emit(float64(r.DenialsWritten), "written")
 		emit(float64(r.DenialsLeftOut), "left_out")
 	},
 }, {
 	Name: "stint_policy_decisions_total", Kind: Counter, Labels: []string{"policy", "outcome"}, Bound: "the first 100 policies by name and (other), each with granted, denied and shadow_denied",
-	Help:   "Checks of policies that this node answered since it started; the sum over all nodes is the total. shadow_denied are checks that SHADOW granted although the limits would have denied them.",
+	Help:   "Checks of policies that this node answered. shadow_denied are checks that SHADOW granted although the limits would have denied them.",
 	values: func(r *Snapshot, emit func(float64, ...string)) { emitChecks(r.Policies, emit) },
 }, {
 	Name: "stint_policies", Kind: Gauge, Help: "Stored policies.",
@@ -94,7 +94,7 @@ var decisionRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_top_sampling", Kind: Gauge, Help: "Sampling interval of stint_top_denied: one of this many denials is counted. 1 up to about 50,000 denials a second.",
+	Name: "stint_top_sampling", Kind: Gauge, Help: "Sampling interval of stint_top_denied: one of this many denials is counted.",
 	values: one(func(r *Snapshot) float64 { return float64(r.TopWeight) }),
 }, {
 	Name: "stint_commands_total", Kind: Counter, Labels: []string{"command"}, Bound: boundCommands + ", and (unknown)",
@@ -106,7 +106,7 @@ var decisionRows = []Row{{
 	values: each(func(c *Command) int64 { return c.Errors }),
 }, {
 	Name: "stint_command_duration_seconds", Kind: Histogram, Labels: []string{"command"}, Bound: boundCommands + ", and (unknown)",
-	Help: "Time from the arrival of a command's bytes until its reply was ready to be sent. All replies of a pipeline leave together and count the same time. Waiting by BLOCK is not included.",
+	Help: "Time from the arrival of a command's bytes until its reply was ready to be sent. Waiting by BLOCK is not included.",
 	distributions: func(r *Snapshot, emit func(Distribution, ...string)) {
 		for i := range r.Commands {
 			if c := &r.Commands[i]; c.Latency.Count > 0 {
@@ -173,7 +173,7 @@ var keyRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_lent_keys", Kind: Gauge, Help: "Keys with tokens lent to holders (RL.LEND), including keys whose loans have ended but that have not been removed yet.",
+	Name: "stint_lent_keys", Kind: Gauge, Help: "Keys with tokens lent to holders (RL.LEND).",
 	values: one(func(r *Snapshot) float64 { return float64(r.LentKeys) }),
 }, {
 	Name: "stint_keys_bytes", Kind: Gauge, Help: "Memory used by keys.",
@@ -189,7 +189,7 @@ var keyRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return float64(r.MaxMemory) }),
 }, {
 	Name: "stint_forced_decisions_total", Kind: Counter, Labels: []string{"mode"}, Bound: "refused, allowed, shared, shared_denied",
-	Help: "Decisions on new keys while memory was full, by what --when-full did; shared_denied is the part of shared that was denied. In a cluster, each node counts the decisions that it applied from the log, and the leader also the denials that it answered without the log. Stint evicts no keys.",
+	Help: "Decisions on new keys while memory was full, by what --when-full did; shared_denied is the part of shared that was denied.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		emit(float64(r.Forced.Denied), "refused")
 		emit(float64(r.Forced.Allowed), "allowed")

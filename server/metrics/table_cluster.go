@@ -45,7 +45,7 @@ var clusterRows = []Row{{
 	Name: "stint_raft_term", Kind: Gauge, When: inCluster, Help: "The current Raft term.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Term) }),
 }, {
-	Name: "stint_raft_leader_changes_total", Kind: Counter, When: inCluster, Help: "Number of times this node became the leader. The sum over all nodes is the number of leader changes.",
+	Name: "stint_raft_leader_changes_total", Kind: Counter, When: inCluster, Help: "Number of times this node became the leader.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LeaderChanges) }),
 }, {
 	Name: "stint_raft_leader_contact_seconds", Kind: Gauge, When: inCluster, Help: "Time since the last message from the leader; 0 on the leader.",
@@ -68,7 +68,7 @@ var clusterRows = []Row{{
 	Name: "stint_raft_log_syncs_total", Kind: Counter, When: inCluster, Help: "Writes to the Raft log that were synced, each with the entries of one or more groups. 0 with --cluster-log boltdb.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LogSyncs) }),
 }, {
-	Name: "stint_raft_decisions_total", Kind: Counter, When: inCluster, Help: "Operations in the log entries that this node has applied since its start, whichever node proposed them. On a leader, its rate divided by the rate of stint_raft_entries_total is the mean number of operations per entry.",
+	Name: "stint_raft_decisions_total", Kind: Counter, When: inCluster, Help: "Operations in the log entries that this node has applied since its start, whichever node proposed them.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Decisions) }),
 }, {
 	Name: "stint_raft_denied_locally_total", Kind: Counter, When: inCluster, Help: "Operations that this node answered as the leader, without a log entry, because they change nothing: denials and reads.",
@@ -89,13 +89,13 @@ var clusterRows = []Row{{
 	Name: "stint_lends_total", Kind: Counter, When: inCluster, Help: "Times that this node took tokens of a key to hold them, or gave them back.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Lends) }),
 }, {
-	Name: "stint_voided_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens that count as spent because the node that held them ended without giving them back, while this node was the leader.",
+	Name: "stint_voided_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens that count as spent because the node that held them ended without giving them back; counted by the leader.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.VoidedTokens) }),
 }, {
-	Name: "stint_raft_forwarded_total", Kind: Counter, When: inCluster, Help: "Calls that this node sent to the leader. A call is a group of operations that a client sent together; a call that is sent again is counted again.",
+	Name: "stint_raft_forwarded_total", Kind: Counter, When: inCluster, Help: "Calls that this node sent to the leader. A call is a group of operations that a client sent together.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Forwarded) }),
 }, {
-	Name: "stint_raft_uncertain_total", Kind: Counter, When: inCluster, Help: "Calls answered UNCERTAIN: they may have been executed. The leader also counts calls of other nodes that it answers so.",
+	Name: "stint_raft_uncertain_total", Kind: Counter, When: inCluster, Help: "Calls answered UNCERTAIN: they may have been executed.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.UncertainOutcomes) }),
 }, {
 	Name: "stint_raft_no_leader_total", Kind: Counter, When: inCluster, Help: "Calls answered CLUSTERDOWN, counted as in stint_raft_uncertain_total.",
@@ -110,7 +110,7 @@ var clusterRows = []Row{{
 	Name: "stint_raft_applied_lag", Kind: Gauge, When: inCluster, Help: "Committed log entries not yet applied on this node.",
 	values: raft(func(c *clusterstatus.Status) float64 { return Lag(c.CommitIndex, c.AppliedIndex) }),
 }, {
-	Name: "stint_raft_log_bytes", Kind: Gauge, When: inCluster, Help: "Bytes written to the Raft log since the last snapshot, or since the start of this node if that is later. The files are larger, because part of the log before a snapshot is kept.",
+	Name: "stint_raft_log_bytes", Kind: Gauge, When: inCluster, Help: "Bytes written to the Raft log since the last snapshot, or since the start of this node if that is later.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LogBytes) }),
 }, {
 	Name: "stint_raft_snapshot_index", Kind: Gauge, When: inCluster, Help: "Index of the last log entry in the last snapshot.",

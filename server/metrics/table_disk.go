@@ -17,7 +17,7 @@ var persistenceRows = []Row{{
 	Name: "stint_journal_written_bytes_total", Kind: Counter, When: withDir, Help: "Bytes written to journals.",
 	values: kept(func(k *persistencestatus.Status) float64 { return float64(k.Journaled) }),
 }, {
-	Name: "stint_journal_flushed_timestamp_seconds", Kind: Gauge, When: withDir, Help: "Unix time before which all decisions have been written, at least to the kernel's page cache.",
+	Name: "stint_journal_flushed_timestamp_seconds", Kind: Gauge, When: withDir, Help: "Unix time before which all decisions have been written, at least to the kernel.",
 	values: kept(func(k *persistencestatus.Status) float64 { return unixSeconds(k.FlushedUntil) }),
 }, {
 	Name: "stint_snapshot_ok", Kind: Gauge, When: withDir, Help: "1 unless the last snapshot failed.",

@@ -28,11 +28,11 @@ var envoyRows = []Row{{
 	Name: "stint_envoy_rules", Kind: Gauge, When: withEnvoy, Help: "Rules of --rls-config or --rls-xds in use.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Rules) }),
 }, {
-	Name: "stint_envoy_rules_refused_total", Kind: Counter, When: withEnvoy, Help: "Times that changed files of --rls-config were refused because of a mistake. The log has file and line.",
+	Name: "stint_envoy_rules_refused_total", Kind: Counter, When: withEnvoy, Help: "Times that changed files of --rls-config were refused because of a mistake.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Refused) }),
 }, {
 	Name: "stint_envoy_rules_pushes_total", Kind: Counter, When: withXDS, Labels: []string{"outcome"}, Bound: "accepted and refused",
-	Help: "Pushes of rules by the control plane. The log and the answer to the control plane say why a push was refused.",
+	Help: "Pushes of rules by the control plane.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if r.Envoy != nil && r.Envoy.Control != nil {
 			emit(float64(r.Envoy.Control.Accepted), "accepted")
@@ -61,9 +61,9 @@ var envoyRows = []Row{{
 	Name: "stint_envoy_quota_orphaned_total", Kind: Counter, When: withEnvoy, Help: "Buckets whose stream has ended. Their tokens count as spent once their time to live is over.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Orphaned) }),
 }, {
-	Name: "stint_envoy_quota_abandoned_total", Kind: Counter, When: withEnvoy, Help: "Buckets that Envoy had to forget, because a stream or this node had too many, or because an id was too long.",
+	Name: "stint_envoy_quota_abandoned_total", Kind: Counter, When: withEnvoy, Help: "Buckets that Envoy had to forget, because there were too many, or an id was too long.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Abandoned) }),
 }, {
-	Name: "stint_envoy_quota_unanswered_total", Kind: Counter, When: withEnvoy, Help: "Times that a bucket got no assignment because its policy is missing or cannot be divided. The log has the reason.",
+	Name: "stint_envoy_quota_unanswered_total", Kind: Counter, When: withEnvoy, Help: "Times that a bucket got no assignment because its policy is missing or cannot be divided.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Unanswered) }),
 }}

@@ -48,15 +48,15 @@ var groupRows = []Row{{
 	Name: "stint_shared_requests_total", Kind: Counter, When: inCluster, Help: "Requests to this node that asked for tokens of a limit in another group: see --cluster-shared.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Requests) }),
 }, {
-	Name: "stint_shared_short_total", Kind: Counter, When: inCluster, Help: "Times that a request for a limit of another group found too few tokens in its own group and waited for a loan.",
+	Name: "stint_shared_short_total", Kind: Counter, When: inCluster, Help: "Times that a request for a limit of another group waited for a loan.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Short) }),
 }, {
-	Name: "stint_shared_denied_total", Kind: Counter, When: inCluster, Help: "Requests for a limit of another group that were denied because that group had no tokens left.",
+	Name: "stint_shared_denied_total", Kind: Counter, When: inCluster, Help: "Requests for a limit of another group that were denied.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Denied) }),
 }, {
 	Name: "stint_shared_lent_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens lent between groups at the request of this node.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Lent) }),
 }, {
-	Name: "stint_shared_returned_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens lent between groups that nobody used and that this node gave back.",
+	Name: "stint_shared_returned_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens lent between groups that this node gave back unused.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Returned) }),
 }}

@@ -17,7 +17,7 @@ var warnRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return float64(r.Warnings.Given) }),
 }, {
 	Name: "stint_warn_webhook_total", Kind: Counter, When: withWebhook, Labels: []string{"outcome"}, Bound: "posted, failed, lost",
-	Help: "Warnings that the webhook took (posted), attempts that failed, and warnings that were given up (lost). In a cluster, the leader posts, and a new leader posts the warnings of the last 10 minutes again.",
+	Help: "Warnings that the webhook took (posted), attempts that failed, and warnings that were given up (lost). In a cluster, the leader posts.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if c := r.Warnings; c.HasWebhook {
 			emit(float64(c.Posted), "posted")

@@ -37,7 +37,7 @@ var (
 	errBulk       = BoundErrors.Add("ERR argument: at most %d bytes (--max-bulk-size), got %d: nothing was executed", "")
 	errLine       = BoundErrors.Add("ERR line of text: at most %d bytes (--max-bulk-size): nothing was executed", "")
 	errUnfinished = BoundErrors.Add("ERR unfinished command: at most %d bytes (--query-buffer-size): nothing was executed",
-		"All its arguments count together, each with 5 bytes or more for its length. Send fewer or shorter arguments at a time.")
+		"Send fewer or shorter arguments at a time.")
 )
 
 // refusal holds two answers to a command beyond a bound: kept, if the command is skipped and the connection kept, and

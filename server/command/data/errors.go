@@ -17,19 +17,19 @@ var (
 	ErrNotFloat    = command.DataErrors.Add("ERR value is not a valid float", "")
 	ErrNaN         = command.DataErrors.Add("ERR increment would produce NaN or Infinity", "")
 	errNoScript    = command.DataErrors.Add("NOSCRIPT No matching script. Please use EVAL.",
-		"The script was never loaded, or `SCRIPT FLUSH` forgot it. Client libraries send the script itself then.")
+		"The script was never loaded, or was forgotten. Client libraries then send the script itself.")
 	errManyScripts = command.DataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 8 MiB in all",
-		"Perhaps each script has different values in its text. Pass values as arguments instead. `SCRIPT FLUSH` forgets all scripts.")
+		"Pass values as arguments instead of writing them into the script. `SCRIPT FLUSH` forgets all scripts.")
 	_ = command.DataErrors.Add(script.TimeError,
-		"The script ran too long and was ended, although it had steps left in its budget. Nothing that it wrote is kept, and in a cluster it was not proposed. Do less in one call.")
+		"Nothing that the script wrote is kept. Do less in one call.")
 	_ = command.DataErrors.Add(script.BudgetError,
-		"The script was ended. What it had already written stays, as after any error in a script. Split the work into several calls. A loop over all keys is too much for a script.")
+		"What the script had already written stays, as after any error in a script. Split the work into several calls.")
 	errNotBusy          = command.DataErrors.Add("NOTBUSY No scripts in execution right now.", "")
 	errNegativeKeys     = command.DataErrors.Add("ERR Number of keys can't be negative", "")
 	ErrManyScriptKeys   = command.DataErrors.Add("ERR Number of keys can't be greater than number of args", "")
 	errScriptFlush      = command.DataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "")
 	ErrNotOwnedInScript = command.DataErrors.Add("ERR Script attempted to access a non local key in a cluster node",
-		"A cluster with [`--groups`](cluster.md#groups): a key that the script does not declare is in another group than its declared keys, or the command looks at keys that it does not name. A script that declares no keys may use no keys. `RL.ALL`, `AS` and other commands that no script may call also get this error. Give all keys one hash tag, as in `{user1}:a` and `{user1}:b`.")
+		"A cluster with [`--groups`](cluster.md#groups): a key that the script does not declare is in another group than its declared keys, or the script declares no keys. Commands that no script may call, such as `RL.ALL`, also get this error. Give all keys one hash tag, as in `{user1}:a` and `{user1}:b`.")
 	errUnknownInScript = command.DataErrors.Add("ERR Unknown Redis command called from script",
 		"Stint has the commands that limiters use: [commands.md](commands.md).")
 	errArityInScript = command.DataErrors.Add("ERR Wrong number of args calling Redis command from script", "")
@@ -41,15 +41,15 @@ var (
 		"The script writes, although it was called by `EVAL_RO` or `EVALSHA_RO`, or after `READONLY`, or its first line has the flag `no-writes`.")
 	errScriptWrites   = command.DataErrors.Add("ERR Can not execute a script with write flag using *_ro command.", "")
 	errWriteByVersion = command.DataErrors.Add("ERR a script that has called %s may not write",
-		"The nodes of a cluster run the same script, and while it is upgraded, nodes of two versions have different commands. Ask for commands outside of the script.")
+		"During an upgrade, the nodes of a cluster have different commands. Ask for commands outside of the script.")
 	errNoCommandInScript = command.DataErrors.Add("ERR The user executing the script can't run this command or subcommand",
 		"The user may run scripts, but not a command that this script calls: `ACL SETUSER name +command`.")
 	ErrNoKeyInScript = command.DataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
-		"The user may not use all keys. Such a user's scripts may only use the keys that they declare, and only read keys that the user may read. `RL.ALL`, `AS` and other commands that no script may call also get this error.")
+		"The user may not use all keys. Such a user's scripts may only use the keys that they declare, and no command that scripts may not call, such as `RL.ALL`.")
 	ErrNoSuchKey     = command.DataErrors.Add("ERR no such key", "")
 	errRandomPairs   = command.DataErrors.Add("ERR value is out of range", "")
 	errNegativeLimit = command.DataErrors.Add("ERR LIMIT can't be negative", "")
 )
 
 var errManyMessages = command.DataErrors.Add("ERR a command or script publishes at most %d messages, of at most %d bytes together",
-	"`PUBLISH` of a long text, or a script that publishes many messages. Use messages to wake subscribers up, and put the data in keys.")
+	"Use messages to wake subscribers up, and put the data in keys.")

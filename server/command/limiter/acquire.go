@@ -37,7 +37,7 @@ var acquireRows = []command.Row{
 	acquireRow("tb.acquire", limits.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN percentage] [SPREAD]", "alice:1 5 1/h",
 		"Take tokens (default 1) from a token bucket.", optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor, optWarn, optSpread),
 	acquireRow("lb.acquire", limits.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN percentage] [SPREAD]", "alice:2 5 1/h",
-		"Pour an amount (default 1) into a leaky bucket used as a meter. It decides exactly as TB.ACQUIRE does, so it does not smooth traffic. To smooth traffic, use LB.QUEUE.",
+		"Pour an amount (default 1) into a leaky bucket used as a meter, which decides as TB.ACQUIRE does. To smooth traffic, use LB.QUEUE.",
 		optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor, optWarn, optSpread),
 	acquireRow("lb.queue", limits.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration] [WARN percentage] [SPREAD]", "alice:3 5 1/h",
 		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until it is this request's turn.",
@@ -55,9 +55,6 @@ var acquireRows = []command.Row{
 // acquireRow is a command of the form "key, the limit's parameters, [holder], [tokens], [options]".
 func acquireRow(name string, algorithm limits.Algorithm, syntax, example, summary string, known ...command.Option) command.Row {
 	spec, flags, returns := specOf(algorithm), command.Write|command.Fast|command.Decides, "[five integers](rate-limits.md#the-reply)"
-	if algorithm.Warns() {
-		returns += ", with [`WARN`](rate-limits.md#warn-say-when-a-limit-is-nearly-used) six"
-	}
 	for _, o := range known {
 		if o.Name == optBlock.Name {
 			flags |= command.Blocking

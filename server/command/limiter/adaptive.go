@@ -14,7 +14,7 @@ var adaptiveRows = []command.Row{acquireRow("ad.acquire", limits.Adaptive, "key 
 	optPeek, optMaxWait, optBlock), {
 	Name: "ad.report", Syntax: "key good bad [EVERY duration] [DOWN percent] [UP percent] [PAUSE duration]", Group: "limiter",
 	Summary: "Report good and bad calls of the backend to the limit of AD.ACQUIRE. At most once in EVERY (default 1s), the rate changes: after any bad call it falls to DOWN (default 80%) of its value; otherwise, if at least half of it was used, it rises by UP (default 5%) of max. PAUSE, such as a Retry-After, stops grants for that time; the longest pause wins. A report of 0 0 changes nothing. An unused key forgets its rate after ten minutes.",
-	Returns: "an array of the rate in tokens per second, as text rounded down to nine decimals, and the remaining milliseconds of the pause; null for a key without a limiter.",
+	Returns: "an array of the rate in tokens per second, as text, and the remaining milliseconds of the pause; null for a key without a limiter.",
 	Example: "alice:12 5 0",
 	Cost:    command.Light, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseReport, Reply: replyReport,
 }}

@@ -11,9 +11,9 @@ import (
 )
 
 var balanceRows = []command.Row{since("0.3.0", acquireRow("bal.acquire", limits.Balance, "key [tokens] [PEEK] [UPTO | FORCE] [AS id FOR duration]", "alice:13",
-	"Spend credits (default 1) of a balance, first those that expire first. A denial has no wait, because only BAL.ADD adds credits.", optPeek, optUpTo, optForce, optAs, optFor)), {
+	"Spend credits (default 1) of a balance, first those that expire first.", optPeek, optUpTo, optForce, optAs, optFor)), {
 	Name: "bal.add", Syntax: "key credits AS payment-id [EXPIRE unix-seconds]", Group: "limiter", Since: "0.3.0",
-	Summary: "Add credits to a balance, once for each id of a payment. EXPIRE is when the rest of these credits is gone; a balance has at most 256 such times. The id is a key that is remembered for 10 years. Repeating the command adds nothing; repeating it with other parameters is an error.",
+	Summary: "Add credits to a balance, once for each id of a payment. EXPIRE is when the rest of these credits is gone; a balance has at most 256 such times. The id is a key that is remembered for 10 years.",
 	Returns: "an array of the credits of the payment, and the present balance.",
 	Example: "alice:13 500 AS payment:1", Cost: command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseAddCredits, Reply: replyAddCredits,
 }, {

@@ -17,7 +17,7 @@ var concurrencyRows = []command.Row{acquireRow("cc.acquire", limits.Concurrency,
 }, {
 	Name: "cc.holders", Syntax: "key", Group: "limiter",
 	Summary: "List the leases of a concurrency limit.",
-	Returns: "an array that alternates holder and remaining_ms, the time until the lease expires.", Example: "alice:7",
+	Returns: "an array that alternates holder and remaining_ms.", Example: "alice:7",
 	Cost: command.EntryList, Flags: command.ReadOnly, Keys: command.ReadKey, Parse: parseHolders, Reply: replyHolders,
 }}
 

@@ -6,9 +6,9 @@ import "github.com/stintdb/stint/server/command"
 var (
 	errKeepsNothing = command.LimiterErrors.Add("ERR KEEP: does not apply to %s", "")
 	errWarnsNothing = command.LimiterErrors.Add("ERR WARN: does not apply to %s: %s",
-		"The use of such a limit is not a percentage, so no threshold can be reached.")
+		"The use of such a limit is not a percentage.")
 	errSpreadsNothing = command.LimiterErrors.Add("ERR SPREAD: does not apply to %s",
-		"Tokens of such a limit come back neither at one rate nor at the end of a window, so that callers cannot be told their turns. It applies to TB, LB, CL, LQ and FW.")
+		"It applies to TB, LB, CL, LQ and FW.")
 	errWeighsNothing  = command.LimiterErrors.Add("ERR WEIGHT: does not apply to %s", "")
 	errNotOfCalendar  = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'", "")
 	errZone           = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'", "")
@@ -21,11 +21,11 @@ var (
 	errEmptyID        = command.LimiterErrors.Add("ERR AS: the id must not be empty", "")
 	errForWithoutAs   = command.LimiterErrors.Add("ERR FOR: needs AS and an id", "")
 	errNotLent        = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
-		"Tokens can be set aside for a holder only from the limits that the error lists. In the others, a request takes a place in a queue, a lease or a share rather than plain tokens.")
+		"Tokens can be set aside for a holder only from the limits that the error lists.")
 	errNotAtMost = command.LimiterErrors.Add("ERR spec: RL.ATMOST does not apply to '%s': expected one of %s", "")
 	// Clients of 0.2.0 match this text.
 	errNotHeld = command.LimiterErrors.Add("ERR the holder states more tokens than the %d that are set aside for it",
-		"The number is in `LEFT` of `RL.LEND`, or in `RL.RETURN`. Either the holder counts wrongly, or two holders share a name: give each holder its own name.")
+		"Either the holder counts wrongly, or two holders share a name: give each holder its own name.")
 	errNodeHolder = command.LimiterErrors.Add("ERR holder: names that begin with %s are reserved for a cluster's nodes and groups", "")
 	errLogLimit   = command.LimiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more", "")
 	errPriority   = command.LimiterErrors.Add("ERR PRIORITY: needs BLOCK and a CC limit", "")
@@ -40,13 +40,13 @@ var (
 	errSpecShort        = command.PolicyErrors.Add("ERR spec: %s needs %d arguments, %s, got %d", "")
 	errTooManySpecs     = command.PolicyErrors.Add("ERR spec: at most %d limits at once", "")
 	errMeetingKeys      = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be the same for some callers or fields; each limit needs a different text before {}, such as user: and all:",
-		"With such a policy, a caller could choose an id or a field that turns the key of one limit into the key of another. With `user:{}` and `user:all`, the id `all` does.")
+		"A caller could choose an id that turns one key into the other. With `user:{}` and `user:all`, the id `all` does.")
 	errDividedKeys = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be in different groups of the cluster for some callers or fields; begin all keys with one hash tag, as in {{{}}}:a and {{{}}}:b, or name those that all callers share in --cluster-shared",
-		"A cluster with [`--groups`](cluster.md#groups), where one group decides a check: callers whose keys are in two groups would get `CROSSSLOT`. A hash tag counts only if no `{}` or `{name}` comes before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
+		"In a cluster with [`--groups`](cluster.md#policies-with-groups), one group decides a check. A hash tag counts only if no `{}` or `{name}` comes before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
 	errDividedTags = command.PolicyErrors.Add("ERR spec: ids with : or %% would put the keys '%s' and '%s' in different groups of the cluster; use a field as the hash tag of both, as in {{{tenant}}}:a and {{{tenant}}}:b",
-		"In a cluster with [`--groups`](cluster.md#groups), one group decides a check. In these two keys the same id gives different hash tags: `{}` stands for the unchanged id, but in a key that also has a field the id is escaped, [so that no value contains a `:`](rate-limits.md#several-names).")
+		"In a cluster with [`--groups`](cluster.md#policies-with-groups), one group decides a check. In a key that has a field too, the id is [escaped](rate-limits.md#several-names), so its hash tag differs.")
 	errElse = command.PolicyErrors.Add("ERR ELSE: must stand before the last limit, a BAL without COST, and after a TB, CL, LB, FW, SW or SL without COST, and no limit may have SPREAD",
-		"The limits before `ELSE` [give what they can of a cost](recipes/credits.md), and the balance gives the rest. So at least one of them must be able to give a part of a cost.")
+		"The limits before `ELSE` [give what they can of a cost](recipes/credits.md), and the balance gives the rest.")
 	errBalanceLast = command.PolicyErrors.Add("ERR BAL: must be the last limit", "")
 	errTemplate    = command.PolicyErrors.Add("ERR spec: %s, got '%s'",
 		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")

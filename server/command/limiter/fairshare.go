@@ -11,7 +11,7 @@ var shareRows = []command.Row{acquireRow("fs.acquire", limits.FairShare, "key ca
 	"Take tokens (default 1) from a token bucket whose active members share its refill by weight. remaining counts the tokens left for this member.", optWeight, optPeek), {
 	Name: "fs.members", Syntax: "key", Group: "limiter",
 	Summary: "List the active members of a fair share. A member is active until the refill has given back all tokens that it took.",
-	Returns: "an array of triples in the order of the names: the member, its weight, and the tokens it has taken, rounded up if they exceed a whole number by more than a thousandth.", Example: "alice:9",
+	Returns: "an array of triples in the order of the names: the member, its weight, and the tokens it has taken, rounded up.", Example: "alice:9",
 	Cost: command.EntryList, Flags: command.ReadOnly, Keys: command.ReadKey, Parse: command.EachKey(engine.ListMembers), Reply: replyMembers,
 }}
 

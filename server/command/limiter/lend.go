@@ -13,8 +13,8 @@ import (
 
 var lendRows = []command.Row{{
 	Name: "rl.lend", Syntax: "key spec tokens holder number previous [ALL] [LEFT tokens] [FOR duration] [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]", Group: "limiter",
-	Summary: "Lend tokens of a limiter to a holder, which then grants requests by itself. A loan is at most an eighth of the remaining tokens, or with ALL up to all of them. The spec is TB, CL or LB with capacity and rate, or FW with limit and window; nothing is lent if the spec differs from the key's present limit. The holder gives each of its operations another number above 0. previous is the number in the last reply for this key, 0 at first; an operation with any other previous is ignored, so that a lost reply never makes tokens count twice. LEFT reports the tokens that the holder has not spent; the rest are charged. With FOR, the loan ends after that time, unless another operation on the loan comes first; all its tokens then count as spent. Repeating an operation changes nothing and returns the same reply.",
-	Returns: "an array of granted, limit, remaining (for everybody else), held (the tokens that are now set aside for the holder) and number (of the last operation on them that was executed, 0 if none are left).",
+	Summary: "Lend tokens of a limiter to a holder, which then grants requests by itself. A loan is at most an eighth of the remaining tokens, or with ALL up to all of them. The spec is TB, CL or LB with capacity and rate, or FW with limit and window; nothing is lent if the spec differs from the key's present limit. The holder gives each of its operations another number above 0. previous is the number in the last reply for this key, 0 at first; an operation with any other previous is ignored, so that a lost reply never makes tokens count twice. LEFT reports the tokens that the holder has not spent; the rest are charged. With FOR, the loan ends after that time, unless another operation on the loan comes first; all its tokens then count as spent.",
+	Returns: "an array of granted, limit, remaining, held (the tokens that are now set aside for the holder) and number (of the last operation, 0 if no tokens are left).",
 	Example: "alice:1 TB 10 1/h 1 worker 1 0",
 	Cost:    command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseLend, Reply: replyLoan,
 }, {
@@ -25,7 +25,7 @@ var lendRows = []command.Row{{
 	Cost:    command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseReturn, Reply: replyLoan,
 }, {
 	Name: "rl.void", Syntax: "key holder [FORCE]", Group: "limiter",
-	Summary: "End the loan of a holder that is gone; all tokens of the loan then count as spent. Without FORCE the command only reports the loan, because a holder that is still running could spend these tokens and exceed the limit by them. A loan with FOR ends by itself.",
+	Summary: "End the loan of a holder that is gone; all tokens of the loan then count as spent. Without FORCE the command only reports the loan, because a holder that still runs could exceed the limit by these tokens.",
 	Returns: "an array of voided, and the other fields of [`RL.LEND`](#rllend).",
 	Example: "alice:1 worker",
 	Cost:    command.HolderLookup, Flags: command.Write | command.Admin | command.NotInScripts, Keys: command.ChangedKey, Parse: parseVoid, Reply: replyLoan,

@@ -27,7 +27,7 @@ var policyRows = []command.Row{{
 			Cost: command.PolicyChange, Flags: command.Write | command.Admin, Parse: parsePolicySet, Reply: replyPolicy},
 		{Name: "get", Syntax: "name [id]", Group: "limiter",
 			Summary: "Show a policy and its counters; with an id, the limits that apply to that caller.",
-			Returns: "a map of limits (in the syntax of SET, quoted as in redis-cli where necessary), overrides, granted, denied, shadow_denied (the checks of this name that this node answered since it started), shadow and strict; null if the policy does not exist or the user may not read its keys.",
+			Returns: "a map of limits (in the syntax of SET), overrides, granted, denied and shadow_denied (checks that this node answered since it started), shadow and strict; null if the policy does not exist or the user may not read its keys.",
 			Example: "private",
 			Cost:    command.Report, Flags: command.ReadOnly, Run: runPolicyGet},
 		policyUsageRow,

@@ -34,7 +34,7 @@ var clusterRows = []command.Row{{
 			Returns: "an array of lines as in CLUSTER NODES.", Example: "x",
 			Cost: command.Report, Flags: command.Connection, Run: ofCluster(runClusterReplicas)},
 		{Name: "info", Group: "cluster", Cost: command.Report, Flags: command.Connection, Summary: "The state and size of the cluster.",
-			Returns: "text, lines of names and values. `cluster_state` is `ok` when the node decides, or has caught up with the leader, and knows where clients reach the leader; otherwise `fail`.",
+			Returns: "text, lines of names and values. `cluster_state` is `ok` or `fail`.",
 			Run:     ofCluster(runClusterInfo)},
 		{Name: "myid", Group: "cluster", Cost: command.Light, Flags: command.Connection, Summary: "This node's id in the other subcommands.",
 			Returns: "40 hexadecimal digits, made from --node-id.",

@@ -26,7 +26,7 @@ var connectionRows = []command.Row{{
 }, {
 	Name: "auth", Syntax: "[username] password", Group: "connection",
 	Summary: "Authenticate as a user; without a name, as the user default.",
-	Returns: "`OK`. After failed logins from the same address the reply may be delayed. See [security.md](security.md).",
+	Returns: "`OK`, delayed after [failed logins](security.md#guessing).",
 	Example: "alice wrong",
 	Cost:    command.Light, Flags: command.Fast | command.Connection | command.NotInMulti | command.NoAuth, Run: runAuth,
 }, {

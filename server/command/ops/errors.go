@@ -11,7 +11,7 @@ var (
 	errAuthNoPassword  = command.ConnectionErrors.Add("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
 		"The user `default` needs no password. Remove the password from the client's settings, or name the user it belongs to.")
 	errManyChannels = command.ConnectionErrors.Add("ERR a connection subscribes to at most %d channels, with names of at most %d bytes together",
-		"Use another connection for more channels. Subscriptions to earlier channels stay; the error is the reply for this channel and all later channels.")
+		"Use another connection for more channels. Subscriptions to earlier channels stay.")
 	errListedChannels  = command.ConnectionErrors.Add("ERR PUBSUB CHANNELS lists channels where there are at most %d", "")
 	errUnblockReason   = command.ConnectionErrors.Add("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR", "")
 	errPauseMode       = command.ConnectionErrors.Add("ERR CLIENT PAUSE mode must be WRITE or ALL", "")

@@ -18,7 +18,7 @@ var pubSubRows = []command.Row{{
 	Cost:    command.Report, Flags: command.PubSub | command.NotInMulti | command.NotInScripts, Run: runSubscribe,
 }, {
 	Name: "unsubscribe", Syntax: "[channel ...]", Group: "pubsub",
-	Summary: "Stop receiving the messages of channels, by default of all.",
+	Summary: "Stop receiving the messages of the given channels, or of all channels.",
 	Returns: "for each channel, `unsubscribe`, the channel and the number of remaining channels.",
 	Example: "news",
 	Cost:    command.Report, Flags: command.PubSub | command.NotInMulti | command.NotInScripts, Run: runUnsubscribe,
@@ -26,11 +26,11 @@ var pubSubRows = []command.Row{{
 	Name: "pubsub", Group: "pubsub", Summary: "Inspect channels and subscriptions of connections to this node.",
 	Sub: []command.Row{{
 		Name: "channels", Syntax: "[pattern]", Group: "pubsub", Summary: "The channels that have subscribers.",
-		Returns: "an array of channels; in a script none, because every node runs the script.", Example: "*",
+		Returns: "an array of channels; in a script none.", Example: "*",
 		Cost: command.ConnectionPass, Flags: command.PubSub, Run: runPubSubChannels, Data: data.Code(func(c *data.Call) { c.Writer.Array(0) }), Dialect: 2,
 	}, {
 		Name: "numsub", Syntax: "[channel ...]", Group: "pubsub", Summary: "The numbers of subscribers of channels.",
-		Returns: "an array of each channel and its number of subscribers; in a script the numbers are 0, because every node runs the script.", Example: "news",
+		Returns: "an array of each channel and its number of subscribers, in a script 0.", Example: "news",
 		Cost: command.Report, Flags: command.PubSub, Run: runPubSubNumbers, Data: data.Code(numbersInScript), Dialect: 2,
 	}, {
 		Name: "numpat", Group: "pubsub", Summary: "The number of subscriptions to patterns: there are none.",

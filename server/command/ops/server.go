@@ -9,7 +9,7 @@ import (
 
 var serverRows = []command.Row{{
 	Name: "info", Syntax: "[section ...]", Group: "server", Summary: "Report the state of the server, in sections.",
-	Returns: "text: lines of names and values under section headings. `# Policies` has a line for each policy with the checks that this node answered since it started: `policy_<name>:shadow=0,granted=…,denied=…,shadow_denied=…`. Names with characters other than letters, digits and `_ . -` are quoted.",
+	Returns: "text: lines of names and values under section headings. `# Policies` has a line for each policy with the checks that this node answered since it started: `policy_<name>:shadow=0,granted=…,denied=…,shadow_denied=…`.",
 	Cost:    command.Information, Flags: command.Dangerous, Run: runInfo,
 }, {
 	Name: "config", Syntax: "subcommand", Group: "server", Summary: "Read and change settings.",

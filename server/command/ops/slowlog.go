@@ -9,7 +9,7 @@ var slowlogRows = []command.Row{{
 	Name: "slowlog", Syntax: "subcommand", Group: "server", Summary: "Inspect the log of slow commands.",
 	Sub: []command.Row{
 		{Name: "get", Syntax: "[count]", Group: "server", Summary: "The latest commands slower than slowlog-log-slower-than. count is 10 by default; -1 is all.",
-			Returns: "an array with one array for each entry: number, Unix seconds, microseconds, arguments, address, client name. Pipelined commands are decided together; the entry shows the first of them.",
+			Returns: "an array with one array for each entry: number, Unix seconds, microseconds, arguments, address, client name.",
 			Cost:    command.Report, Flags: command.Admin | command.Dangerous, Run: runSlowlogGet},
 		{Name: "len", Group: "server", Summary: "The number of entries.",
 			Returns: "an integer.",

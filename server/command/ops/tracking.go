@@ -12,7 +12,7 @@ import (
 var trackingRows = []command.Row{
 	{Name: "tracking", Syntax: "status [REDIRECT client-id] [PREFIX prefix ...] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]", Group: "connection",
 		Summary: "Receive an invalidation when a key changes that this connection has read; with BCAST, when any key changes, or any key with a PREFIX.",
-		Returns: "`OK`. Then, for each key that changed, `invalidate` and an array with the key, or null if all keys may have changed: push messages of RESP3, or with REDIRECT messages on the channel `__redis__:invalidate` of that connection. The refill of a limiter does not count as a change, and neither does a grant from tokens that a node holds in advance. NOLOOP leaves out changes by the connection's own data commands, but not by its scripts.",
+		Returns: "`OK`. Then, for each key that changed, `invalidate` and an array with the key, or null if all keys may have changed: push messages of RESP3, or with REDIRECT messages on the channel `__redis__:invalidate` of that connection. The refill of a limiter does not count as a change, and neither does a grant from tokens that a node holds in advance.",
 		Example: "ON",
 		Cost:    command.ConnectionPass, Flags: command.Connection | command.NotInMulti,
 		Run: runTracking},

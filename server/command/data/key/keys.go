@@ -27,7 +27,7 @@ var keyRows = []command.Row{{
 }, {
 	Name: "exists", Syntax: "key ...", Group: "generic",
 	Summary: "Count the keys that exist.",
-	Returns: "an integer; a key given twice counts twice.", Example: "alice:1",
+	Returns: "an integer.", Example: "alice:1",
 	Cost: command.HolderLookup, Flags: command.ReadOnly | command.Fast,
 	KeyFlags: "RO", Keys: command.ReadKeys,
 	Data: data.Code(existKeys), Parse: command.EachKey(engine.Look), Reply: command.ReplyCount,
