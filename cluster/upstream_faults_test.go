@@ -95,22 +95,27 @@ func (h *homeServer) answer(words []string) string {
 			Previous: uint64(number(words[at+2])), Left: number(words[left])}
 	}
 	switch words[0] {
-	case "RL.LEND": // key TB capacity rate tokens holder number previous LEFT left
+	case "RL.LEND": // key TB capacity rate tokens holder number previous [ALL] LEFT left
 		op.Verb, op.Tokens = engine.Lend, number(words[5])
-		loan(6, 10)
+		loan(6, len(words)-1)
+		if words[9] == "ALL" {
+			op.Options = engine.Whole
+		}
 	case "RL.RETURN": // key holder number previous left, KEEP tokens
 		op.Verb = engine.Return
 		loan(2, 5)
 		if len(words) > 6 {
 			op.Keep = engine.KeepTokens(number(words[7]))
 		}
-	case "TB.ACQUIRE": // key capacity rate tokens
-		op.Tokens = number(words[4])
+	case "TB.ACQUIRE": // key capacity rate tokens [PEEK]
+		if op.Tokens = number(words[4]); len(words) > 5 {
+			op.Options = engine.Peek
+		}
 	}
 	res := h.do(op)
 	last := []int64{res.Lent, int64(res.Number)}
 	if op.Verb == engine.Acquire {
-		last = []int64{res.Wait / int64(time.Millisecond), 0}
+		last = []int64{(res.Wait + int64(time.Millisecond) - 1) / int64(time.Millisecond), 0}
 	}
 	if res.Status != engine.OK {
 		return fmt.Sprintf("-ERR status %d\r\n", res.Status)
@@ -131,6 +136,7 @@ type region struct {
 
 	accounts                           [5]account
 	atHome, local, lent, back, dropped atomic.Int64
+	severals                           atomic.Int64                        // granted requests for several limits
 	other                              [engine.KeyChanged + 1]atomic.Int64 // requests by status
 }
 
@@ -238,6 +244,9 @@ func (r *region) ask(u *upstream.Upstream, random *rand.Rand) {
 		if random.IntN(6) == 0 || r.rests(i) {
 			i, op = -1, acquire(fmt.Sprint("own", random.IntN(20)), simCapacity, 1)
 		}
+		if i >= 0 && random.IntN(3) == 0 {
+			op = withOwn(&op)
+		}
 		b.Ops, keys = append(b.Ops, op), append(keys, i)
 	}
 	b.Results = make([]engine.Result, len(b.Ops))
@@ -251,8 +260,17 @@ func (r *region) ask(u *upstream.Upstream, random *rand.Rand) {
 		r.other[res.Status].Add(1)
 		if keys[i] >= 0 && res.Status == engine.OK && res.Allowed {
 			r.accounts[keys[i]].granted.Add(res.Granted)
+			if b.Ops[i].Verb == engine.AcquireAll {
+				r.severals.Add(1)
+			}
 		}
 	}
+}
+
+// withOwn returns a request for a limit of home and one of the region's own, whose key is in the same group.
+func withOwn(op *engine.Op) engine.Op {
+	own := acquire(fmt.Sprintf("{%s}own", op.Key), simCapacity, op.Tokens)
+	return engine.Op{Verb: engine.AcquireAll, Tokens: op.Tokens, Parts: []engine.Op{own, *op}}
 }
 
 // cutHome cuts nodes off from home now and then, one way or both.
@@ -351,6 +369,8 @@ func (r *region) shown(leaderChanges int64) error {
 	switch {
 	case leaderChanges <= faultGroups:
 		return fmt.Errorf("leaders changed %d times", leaderChanges)
+	case r.severals.Load() == 0:
+		return fmt.Errorf("no request for several limits was granted")
 	case r.local.Load() == 0 || r.lent.Load() == 0 || r.back.Load() == 0 || r.atHome.Load() == 0:
 		return fmt.Errorf("%d requests granted from lent tokens, %d tokens lent, %d returned, %d granted at home",
 			r.local.Load(), r.lent.Load(), r.back.Load(), r.atHome.Load())
@@ -399,7 +419,7 @@ func liveAsRegion(t *testing.T, seed uint64, count, replicas int, names ...strin
 			}
 			moved := w.moved()
 			w.stop() // counts
-			t.Logf("%d leader changes, %d replicas moved, %d requests granted from lent tokens, %d tokens lent, %d returned, %d dropped, %d granted at home", changes, moved, r.local.Load(), r.lent.Load(), r.back.Load(), r.dropped.Load(), r.atHome.Load())
+			t.Logf("%d leader changes, %d replicas moved, %d requests granted from lent tokens, %d of them for several limits, %d tokens lent, %d returned, %d dropped, %d granted at home", changes, moved, r.local.Load(), r.severals.Load(), r.lent.Load(), r.back.Load(), r.dropped.Load(), r.atHome.Load())
 			err = r.shown(changes)
 		}
 		if err != nil {

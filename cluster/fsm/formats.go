@@ -84,6 +84,7 @@ var Additions = append([]Addition{
 	{Version: 3, Name: "SPREAD", IsUsed: inAnyLimit(func(op *engine.Op) bool {
 		return op.Verb == engine.Acquire && op.IsSpread()
 	})},
+	{Version: 3, Name: "several limits of which some have their home elsewhere", IsUsed: namesPurses},
 	{Version: 3, Name: "BAL.ADD and BAL.INFO", IsUsed: usesVerb(engine.AddCredits, engine.ListCredits)},
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},
 	{Version: distinctTimes, Name: "a time of its own for each script"},
@@ -113,8 +114,14 @@ func usesPurse(op *engine.Op) bool {
 	if op.Verb == engine.AcquireAll || op.Verb == engine.Check {
 		return op.Options&engine.FromPurses != 0
 	}
-	return op.Verb == engine.Prepare || op.Verb == engine.Deposit || op.Limit.Algorithm.Home() != limits.NoAlgorithm
+	return op.Verb == engine.Prepare || op.Verb == engine.Deposit || isInPurse(op)
 }
+
+// isInPurse reports whether the tokens of an operation's limit are in a purse.
+func isInPurse(op *engine.Op) bool { return op.Limit.Algorithm.Home() != limits.NoAlgorithm }
+
+// namesPurses is Addition.IsUsed of a request, or a policy, that says which of its limits are in purses.
+func namesPurses(op *engine.Op) bool { return slices.ContainsFunc(op.Parts, func(p engine.Op) bool { return isInPurse(&p) }) }
 
 // usesNamedFields is Addition.IsUsed of named fields, in a policy and in a check.
 func usesNamedFields(op *engine.Op) bool {

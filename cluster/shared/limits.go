@@ -51,8 +51,7 @@ const (
 	tidyEvery  = 100 * time.Millisecond
 	voidEvery  = 5 * time.Second // loans without purses are looked for
 
-	maxIdle  = 1024 // purses whose tokens are returned in one round, and lost loans that are voided in one
-	maxTries = 16   // of a request, whose tokens others may take
+	maxIdle = 1024 // purses whose tokens are returned in one round, and lost loans that are voided in one
 )
 
 // Limits decides requests whose limits are of several groups, and hands on all others.
@@ -64,16 +63,14 @@ type Limits struct {
 	mu    sync.Mutex
 	turns map[int]loans.Turns // by the number of a group
 
-	counts counts
+	requests atomic.Int64 // that were decided with limits of other groups
 }
-
-type counts struct{ requests, short, denied atomic.Int64 }
 
 // Counts returns the counts of this process since it began.
 func (l *Limits) Counts() clusterstatus.SharedLimits {
-	c, of := &l.counts, l.keeper.Counts()
+	of := l.keeper.Counts()
 	return clusterstatus.SharedLimits{
-		Requests: c.requests.Load(), Short: c.short.Load(), Denied: c.denied.Load(), Lent: of.Lent, Returned: of.Returned,
+		Requests: l.requests.Load(), Short: of.Short, Denied: of.Denied, Lent: of.Lent, Returned: of.Returned,
 	}
 }
 
@@ -111,9 +108,11 @@ func (l *Limits) Decide(b *engine.Batch) (finished bool) {
 		if !asksSeveral(ops[i]) {
 			continue
 		}
-		r := request{limits: l, res: &b.Results[i], until: until, done: s.Done}
-		if r.gather(&ops[i]); r.at > 0 || ops[i].Verb == engine.Check {
-			ops[i] = r.op
+		r := request{limits: l, Several: loans.Several{
+			Keeper: l.keeper, Result: &b.Results[i], End: until, Failed: engine.NoLeader, Done: s.Done,
+		}}
+		if r.gather(&ops[i]); r.At > 0 || ops[i].Verb == engine.Check {
+			ops[i] = r.Asked
 			s.requests = append(s.requests, r)
 		}
 	}

@@ -59,6 +59,16 @@ func opsOf(parts []part, named bool) []engine.Op {
 	return ops
 }
 
+// shown writes limits as they were asked for. A limit that has its home at another cluster has the algorithm that it has
+// there.
+func shown(parts []part) []engine.Op {
+	ops := opsOf(parts, true)
+	for i := range ops {
+		ops[i].Limit.Algorithm = ops[i].Limit.Algorithm.Base()
+	}
+	return ops
+}
+
 // whoText is the text that newParts has read the holder, member or assured rate from.
 func (p *part) whoText(named bool) []byte {
 	if p.limit.Algorithm == limits.Class {

@@ -59,7 +59,7 @@ func (p *Policies) Of(name string, id []byte) (Policy, bool) {
 		_, found.IsOwn = known.overrides[string(id)]
 		parts = known.partsFor(id)
 	}
-	found.Parts = opsOf(parts, true)
+	found.Parts = shown(parts)
 	return found, true
 }
 
@@ -117,9 +117,9 @@ func (p *Policies) Keys(name, id []byte, fields [][]byte, visit func(key []byte)
 
 func (p *Policies) copy(name string, known *policy) Policy {
 	copied := p.view(name, known)
-	copied.Parts = opsOf(known.parts, true)
+	copied.Parts = shown(known.parts)
 	for _, id := range slices.Sorted(maps.Keys(known.overrides)) {
-		copied.Overrides = append(copied.Overrides, Override{id, opsOf(known.overrides[id], true)})
+		copied.Overrides = append(copied.Overrides, Override{id, shown(known.overrides[id])})
 	}
 	return copied
 }

@@ -37,6 +37,10 @@ func (p *Purse) Loan() engine.Loan {
 	return engine.Loan{Number: p.Number, Previous: p.Previous, Left: p.Left}
 }
 
+// LentAt returns when the last operation that home carried out was prepared, by the clock of the store: the numbers of
+// operations are times.
+func (p *Purse) LentAt() int64 { return int64(p.Previous) }
+
 // Meaning reads home's answer to the prepared operation: the tokens that home has lent, and the number that it names.
 // It returns the tokens that come in. With drops the tokens in the purse are to be dropped: home has ended the loan, or
 // has carried out an operation that was given up, and counts them as spent.

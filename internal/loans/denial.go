@@ -7,19 +7,19 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// DenyFor is how long a denial of home is repeated to other requests, so that a limit far beyond its rate does not cost
-// an operation on the loan for each request.
+// DenyFor is how long a denial of home is usually repeated to other requests, so that a limit far beyond its rate does
+// not cost an operation on the loan for each request.
 const DenyFor = 100 * time.Millisecond
 
 // Denial is an answer of home that it has too few tokens for a request.
 type Denial struct {
 	Limit  limits.Limit
-	Tokens int64         // requests for as many or more are denied
-	Until  time.Time     // the denial is repeated until then
-	Due    time.Time     // home has the tokens by then, unless Never
-	Never  bool          // home never grants as many
-	Held   int64         // tokens in the purse when home answered
-	Answer engine.Result // to the request, if home decides requests by itself
+	Tokens int64          // requests for as many or more are denied
+	Until  time.Time      // the denial is repeated until then
+	Due    time.Time      // home has the tokens by then, unless Never
+	Never  bool           // home never grants as many
+	Held   int64          // tokens in the purse when home answered
+	Answer *engine.Result // to the request
 }
 
 // denies reports whether the denial holds for a request.

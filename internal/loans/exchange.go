@@ -1,6 +1,7 @@
 package loans
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -19,7 +20,7 @@ type exchange struct {
 	holder  []byte
 	purse   purse.Purse // with the prepared operation
 	want    int64       // tokens to borrow
-	waiting int64       // tokens that the first waiting request asks for
+	waiting int64       // tokens that the first waiting request which needs a loan asks for
 	asked   time.Time   // when home was asked
 	brought int64       // tokens that came into the purse
 }
@@ -64,8 +65,11 @@ func (x *exchange) prepare() (refusal engine.Result) {
 	k.mu.Unlock()
 	x.holder = []byte(o.Holder(k.at))
 	kept, ok := o.InPurse(x.limit)
-	if !ok || len(x.holder) == 0 {
+	switch {
+	case !ok:
 		return engine.Result{Status: engine.NotShared}
+	case len(x.holder) == 0:
+		return engine.Result{Status: engine.NoHome}
 	}
 	op := engine.Op{Verb: engine.Prepare, Key: []byte(k.name), Limit: kept}
 	if x.returning {
@@ -78,24 +82,25 @@ func (x *exchange) prepare() (refusal engine.Result) {
 	x.purse = purse.Of(&prepared)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !x.returning {
-		x.want = k.want(x.purse.Tokens)
+	if at := slices.IndexFunc(k.waiters, Request.NeedsLoan); at >= 0 {
+		x.waiting = k.waiters[at].Tokens()
 	}
-	if len(k.waiters) > 0 {
-		x.waiting = k.waiters[0].Tokens()
+	if !x.returning {
+		x.want = k.want(x.purse.Tokens, x.waiting > 0)
 	}
 	return engine.Result{}
 }
 
-// ask returns the operation as home takes it. If requests wait that home does not decide by itself, it is also asked
-// when it could grant the first one, and to which limit it holds the key.
+// ask returns the operation as home takes it. If requests wait that need the loan, home is also asked when it could
+// grant the first one, and to which limit it holds the key.
 func (x *exchange) ask() []engine.Op {
 	key, loan := []byte(x.key.name), x.purse.Loan()
 	if x.purse.Returning {
 		return []engine.Op{{Verb: engine.Return, Key: key, Who: x.holder, Loan: &loan}}
 	}
 	lend := engine.Op{Verb: engine.Lend, Key: key, Limit: x.limit, Tokens: x.want, Who: x.holder, Loan: &loan}
-	if x.waiting == 0 || x.key.keeper.opt.HomeDecides {
+	lend.MaxWait = int64(x.key.keeper.opt.For)
+	if x.waiting == 0 {
 		return []engine.Op{lend}
 	}
 	lend.Options = engine.Whole
@@ -164,6 +169,10 @@ func (x *exchange) close(answer *engine.Result) {
 	*answer = closed
 }
 
+// enforceEvery is the time between two attempts to put a limit into force at a home that does not say which limit is.
+// Each costs a token.
+const enforceEvery = time.Minute
+
 // learn keeps what home's answers say about the next requests.
 func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 	o.Asked = x.asked
@@ -186,20 +195,30 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 		return o
 	}
 	look, inForce := &answers[1], &answers[2]
-	if look.Allowed && inForce.ShowsHeld() && inForce.Held != x.limit {
+	isOther := inForce.ShowsHeld() && inForce.Held != x.limit
+	if inForce.Status == Refused { // home does not say, so this is the likely reason why it lends nothing
+		isOther = answer.Granted == 0 && now.Sub(k.enforced) >= enforceEvery
+	}
+	if look.Allowed && isOther {
 		// the limit of the request is not in force: a grant puts it into force, and costs one token
+		k.enforced = now
 		k.mu.Unlock()
 		k.keeper.opt.Home(engine.Op{Verb: engine.Acquire, Key: []byte(k.name), Limit: x.limit, Tokens: 1})
 		k.mu.Lock()
+		return o
+	}
+	if look.Allowed && inForce.Status == Refused && answer.Granted == 0 {
+		o.Refusal.Status = Refused // there are tokens, but home does not lend them: perhaps it has too many holders
 		return o
 	}
 	if look.Allowed && answer.Number == p.Number {
 		return o // another node has carried the same operation out, and asked for less
 	}
 	o.IsDry, k.isDry = true, true
-	k.denied = Denial{
+	k.denied = &Denial{
 		Limit: x.limit, Tokens: x.waiting, Held: p.Tokens + answer.Granted,
-		Until: x.asked.Add(DenyFor), Due: now.Add(time.Duration(look.Wait)), Never: look.Wait == engine.NeverWait,
+		Until: x.asked.Add(k.keeper.opt.DenyFor), Due: now.Add(time.Duration(look.Wait)), Never: look.Wait == engine.NeverWait,
+		Answer: look,
 	}
 	k.restUntil(k.denied.Until)
 	return o

@@ -1,6 +1,7 @@
 package loans
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -20,8 +21,7 @@ type Options struct {
 	HomeTurns func(key []byte) Turns
 	// HomeIsReachable reports whether tokens can go back now.
 	HomeIsReachable func() bool
-	// HomeDecides says that home decides requests by itself when a loan is not worth it. Otherwise all requests wait
-	// for loans. Home then also says when the first of them could be granted, and keeps most of its tokens for others.
+	// HomeDecides says that home decides requests for one limit by itself when a loan is not worth it.
 	HomeDecides bool
 
 	// Purses carries out operations on the purses of a place and returns their results in order.
@@ -44,6 +44,8 @@ type Options struct {
 	IdleAfter  time.Duration // tokens that were not used for this time go back
 	EmptyAfter time.Duration // a purse without a loan ends when it was not used for this time
 	RestFor    time.Duration // after home has lent nothing, it decides requests for this time
+	DenyFor    time.Duration // a denial of home is repeated for this time at most; 0 for [DenyFor]
+	For        time.Duration // home counts a loan as spent that it has not heard of for this time; 0 for never
 	TidyEvery  time.Duration // the time between two looks for unused tokens
 
 	Low        float64 // more is borrowed if the purse has less than this part of the tokens used in Ahead
@@ -94,9 +96,10 @@ type Keeper struct {
 	work   sync.WaitGroup
 
 	counts counts
+	tidied atomic.Int64 // when the purses were last looked through, by the time of decisions
 }
 
-type counts struct{ operations, lent, returned, dropped atomic.Int64 }
+type counts struct{ operations, lent, returned, dropped, short, denied atomic.Int64 }
 
 // Counts are what a Keeper has done since it began.
 type Counts struct {
@@ -104,17 +107,23 @@ type Counts struct {
 	Lent       int64 // tokens that they brought
 	Returned   int64 // tokens that went back
 	Dropped    int64 // tokens of loans that home has ended: nobody is granted them
+	Short      int64 // times that a request for several limits found too few tokens in a purse
+	Denied     int64 // such requests that were denied, because home had no more tokens
 }
 
 // Counts returns the counts.
 func (k *Keeper) Counts() Counts {
 	c := &k.counts
-	return Counts{c.operations.Load(), c.lent.Load(), c.returned.Load(), c.dropped.Load()}
+	return Counts{c.operations.Load(), c.lent.Load(), c.returned.Load(), c.dropped.Load(), c.short.Load(), c.denied.Load()}
 }
 
 // New returns a Keeper that works until the context ends.
 func New(ctx context.Context, o Options) *Keeper {
+	o.DenyFor = cmp.Or(o.DenyFor, DenyFor)
 	k := &Keeper{opt: o, ctx: ctx, keys: map[keyID]*Key{}}
+	for _, r := range o.Replicas() {
+		k.tidied.Store(r.Now())
+	}
 	k.work.Go(k.tidy)
 	return k
 }

@@ -85,6 +85,7 @@ func (s stores) keep(t *testing.T, homeDecides bool) (k *Keeper, end func()) {
 // request asks for tokens of a key under bucket, and waits at most once.
 type request struct {
 	tokens int64
+	needs  bool // a loan
 	until  time.Time
 	res    engine.Result
 	after  Outcome
@@ -96,6 +97,7 @@ func (r *request) Op() engine.Op {
 	return engine.Op{Verb: engine.Acquire, Key: []byte("k"), Limit: kept, Tokens: r.tokens}
 }
 func (r *request) Tokens() int64    { return r.tokens }
+func (r *request) NeedsLoan() bool  { return r.needs }
 func (r *request) Until() time.Time { return r.until }
 func (r *request) Expired()         { r.Decided(nil, &engine.Result{Status: engine.NoHome}, &Outcome{}) }
 
@@ -106,7 +108,7 @@ func (r *request) Decided(_ *Key, res *engine.Result, after *Outcome) {
 
 // take asks the purse for tokens, and waits for a loan if it has too few.
 func (s stores) take(k *Keeper, tokens int64) *request {
-	r := &request{tokens: tokens, until: time.Now().Add(timeout), done: make(chan struct{})}
+	r := &request{tokens: tokens, needs: !k.opt.HomeDecides, until: time.Now().Add(timeout), done: make(chan struct{})}
 	key, now := k.Key(0, []byte("k")), time.Now()
 	if r.res = s.do(s.away, []engine.Op{r.Op()})[0]; r.res.Status == engine.OK && r.res.Allowed {
 		key.Granted(now, bucket, tokens, r.res.Remaining)

@@ -15,6 +15,9 @@ type Request interface {
 	Op() engine.Op
 	// Tokens returns how many tokens of the key the request asks for.
 	Tokens() int64
+	// NeedsLoan reports whether home cannot decide the request by itself. Home then also says when it could lend the
+	// tokens, and lends all that it has if need be.
+	NeedsLoan() bool
 	// Until returns when the request stops waiting. It is within Timeout.
 	Until() time.Time
 	// Decided takes the result of the operation, which was carried out again after an operation on the loan. The
@@ -53,9 +56,10 @@ type Key struct {
 	waiters    []Request
 	exchanging bool // an operation on the loan is under way
 	home       AtHome
-	isDry      bool // home had fewer tokens than were asked for, at its last answer
-	denied     Denial
+	isDry      bool      // home had fewer tokens than were asked for, at its last answer
+	denied     *Denial   // the last one; nil for none
 	rests      time.Time // no tokens are borrowed ahead of requests until then
+	enforced   time.Time // when the limit of a request was last put into force at home
 
 	demand demand
 	seen   time.Time // when the last request came
@@ -114,11 +118,12 @@ func (k *Key) Answered(op *engine.Op, asked time.Time, res *engine.Result) {
 		k.demand.use(res.Granted)
 		k.demand.measure(now)
 	case res.Wait > 0:
-		k.denied = Denial{Limit: op.Limit, Tokens: op.Tokens, Due: asked.Add(time.Duration(res.Wait)), Answer: *res}
+		answer := *res
+		k.denied = &Denial{Limit: op.Limit, Tokens: op.Tokens, Due: asked.Add(time.Duration(res.Wait)), Answer: &answer}
 		if op.Options&engine.UpTo != 0 {
 			k.denied.Tokens = 1
 		}
-		if k.denied.Until = asked.Add(DenyFor); k.denied.Due.Before(k.denied.Until) {
+		if k.denied.Until = asked.Add(k.keeper.opt.DenyFor); k.denied.Due.Before(k.denied.Until) {
 			k.denied.Until = k.denied.Due
 		}
 	}
@@ -128,7 +133,10 @@ func (k *Key) Answered(op *engine.Op, asked time.Time, res *engine.Result) {
 func (k *Key) Denied(now time.Time, limit limits.Limit, tokens int64) (d Denial, holds bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.denied, k.denied.denies(now, limit, tokens)
+	if k.denied == nil {
+		return d, false
+	}
+	return *k.denied, k.denied.denies(now, limit, tokens)
 }
 
 // AtHome returns what home had left.
@@ -167,18 +175,18 @@ func (k *Key) leads() bool {
 	return slices.ContainsFunc(k.keeper.opt.Replicas(), func(r Replica) bool { return r.Number == k.at && r.Leads() })
 }
 
-// Bounds of a loan where home does not decide requests by itself.
+// Bounds of a loan for requests that home does not decide by itself.
 const (
 	homeKeeps = 8  // divides what home has left: no more is borrowed ahead of requests
 	restShare = 16 // divides the capacity: as much is borrowed from a home that was dry, to use what refills
 )
 
 // want returns how many tokens to borrow: those of the waiting requests and of the time ahead, without those that are
-// left in the purse. k.mu is held.
-func (k *Key) want(left int64) int64 {
+// left in the purse. With needed, a waiting request needs the loan. k.mu is held.
+func (k *Key) want(left int64, needed bool) int64 {
 	o, capacity := &k.keeper.opt, k.limit.Capacity
 	tokens := int64(min(k.demand.in(o.Ahead), float64(capacity)))
-	if !o.HomeDecides {
+	if needed || !o.HomeDecides {
 		most := max(0, k.home.Remaining) / homeKeeps
 		if k.isDry {
 			most = max(most, capacity/restShare)

@@ -92,6 +92,7 @@ func TestBorrowingBySteps(t *testing.T) {
 		atHome  int64
 		isDry   bool
 		waiting int64
+		needed  bool // by a waiting request that home cannot decide
 		left    int64
 		low     bool
 		wants   int64
@@ -107,6 +108,7 @@ func TestBorrowingBySteps(t *testing.T) {
 		"far: home decides":           {opt: far, used: 10, left: 20, low: true, wants: 180, worth: true},
 		"far: enough is left":         {opt: far, used: 10, left: 100, wants: 100, worth: true},
 		"far: no more than the limit": {opt: far, used: 1000, left: 0, waiting: 5, low: true, wants: 1000, worth: true},
+		"far: a loan is needed":       {opt: far, used: 10, atHome: 800, waiting: 3, needed: true, low: true, wants: 103, worth: true},
 		"far: few requests":           {opt: far, used: 1, left: 0, low: true, wants: 20},
 		"far: more is left":           {opt: far, used: 1, left: 50, wants: 0},
 	} {
@@ -121,7 +123,7 @@ func TestBorrowingBySteps(t *testing.T) {
 		if isLow := key.isLow(c.left); isLow != c.low {
 			t.Errorf("%s: %t that the purse is low", name, isLow)
 		}
-		if wants := key.want(c.left); wants != c.wants {
+		if wants := key.want(c.left, c.needed); wants != c.wants {
 			t.Errorf("%s: wants %d tokens, want %d", name, wants, c.wants)
 		}
 		if worth := key.IsWorthLoan(now, key.limit, 15); worth != c.worth {

@@ -30,37 +30,48 @@ func (k *Keeper) tidy() {
 // last rounds have passed over. It returns how many the next round is to pass over.
 func (k *Keeper) ReturnAll(passed int) (pass int) { return k.returnUnused(passed, 0, 0) }
 
+// found is a purse as it was found.
+type found struct {
+	keyID
+	limit  limits.Limit // as home has it
+	tokens int64
+}
+
 // returnUnused is ReturnAll for purses that were not used for a time, another one for those that home has lent nothing.
 // Since rounds take turns, purses whose tokens cannot go back hold up no others.
 func (k *Keeper) returnUnused(passed int, idleAfter, emptyAfter time.Duration) (pass int) {
-	type idle struct {
-		keyID
-		limit limits.Limit
-	}
-	if !k.opt.HomeIsReachable() {
+	reachable := k.opt.HomeIsReachable()
+	if !reachable && k.opt.For == 0 {
 		return passed // the tokens can be granted until it is
 	}
-	var all []idle
-	found := 0
+	var all, late []found
+	now, count := int64(0), 0
 	for _, r := range k.opt.Replicas() {
-		if k.opt.Count(r.Store) == 0 || !r.Leads() {
+		if now = r.Now(); k.opt.Count(r.Store) == 0 || !r.Leads() {
 			continue
 		}
-		now := r.Now()
 		r.Store.Purses(func(name []byte, limit limits.Limit, p purse.Purse) {
 			silence := idleAfter
 			if p.Previous == 0 { // home may be asked for it still
 				silence = emptyAfter
 			}
-			if now-p.UsedAt < int64(silence) || !k.opt.IsKept(r.Number, name) {
+			isOld, isLate := k.age(now, &p)
+			if now-p.UsedAt < int64(silence) && !isOld || !k.opt.IsKept(r.Number, name) {
 				return
 			}
-			if found++; found > passed && len(all) < k.opt.MaxReturns {
-				limit.Algorithm = limit.Algorithm.Home()
-				all = append(all, idle{keyID{r.Number, string(name)}, limit})
+			limit.Algorithm = limit.Algorithm.Home()
+			one := found{keyID{r.Number, string(name)}, limit, p.Tokens}
+			if isLate {
+				late = append(late, one)
+			} else if reachable {
+				if count++; count > passed && len(all) < k.opt.MaxReturns {
+					all = append(all, one)
+				}
 			}
 		})
 	}
+	k.dropAll(late)
+	k.tidied.Store(now)
 	for _, one := range all {
 		if key := k.Key(one.at, []byte(one.name)); key != nil {
 			key.giveBack(one.limit)

@@ -15,8 +15,22 @@ type acquire struct {
 	u      *Upstream
 	op     engine.Op // a copy, as it was asked
 	until  time.Time
-	result engine.Result
+	result *engine.Result
 	done   func() // called once the result is there
+}
+
+// settle implements [waiting].
+func (a *acquire) settle(res *engine.Result, done func()) (finished bool) {
+	switch {
+	case res.Status != engine.OK:
+		return true
+	case res.Allowed:
+		a.grantedHere(res)
+		return true
+	}
+	a.result, a.done = res, done
+	a.askBeyond()
+	return false
 }
 
 // Op implements [loans.Request].
@@ -28,6 +42,9 @@ func (a *acquire) Op() engine.Op {
 
 // Tokens implements [loans.Request].
 func (a *acquire) Tokens() int64 { return a.op.Tokens }
+
+// NeedsLoan implements [loans.Request].
+func (a *acquire) NeedsLoan() bool { return false }
 
 // Until implements [loans.Request].
 func (a *acquire) Until() time.Time { return a.until }
@@ -73,7 +90,7 @@ func (a *acquire) askBeyond() {
 	}
 	now := time.Now()
 	if denied, holds := key.Denied(now, a.op.Limit, a.op.Tokens); holds {
-		res := denied.Answer
+		res := *denied.Answer
 		res.Wait = denied.Wait(now, denied.Tokens)
 		a.u.counts.repeated.Add(1)
 		a.end(res)
@@ -151,20 +168,41 @@ func answered(algorithm limits.Algorithm, n []int64) engine.Result {
 
 // fail answers a request that home has not decided, as far as is known.
 func (a *acquire) fail(err error) {
+	c := &a.u.counts
 	switch {
-	case errors.Is(err, errUnknown):
-		a.u.counts.uncertain.Add(1)
-		a.end(engine.Result{Status: engine.Uncertain})
 	case errors.Is(err, errFull):
 		a.end(engine.Result{Status: engine.Overloaded})
+	case a.u.opt.Down.Decides:
+		a.end(a.u.decideAlone(&a.op))
+	case errors.Is(err, errUnknown):
+		c.uncertain.Add(1)
+		a.end(engine.Result{Status: engine.Uncertain})
 	default:
-		a.u.counts.failed.Add(1)
+		c.failed.Add(1)
 		a.end(engine.Result{Status: engine.NoHome})
 	}
 }
 
+// decideAlone decides a request that home does not decide. The callers may get more than their limit.
+func (u *Upstream) decideAlone(op *engine.Op) (res engine.Result) {
+	res = engine.Result{Limit: op.Limit.Capacity, Wait: int64(retryAlone)}
+	own, ok := shareOf(op, u.opt.Down.Share)
+	switch {
+	case u.opt.Down.Allows:
+		res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
+	case ok:
+		res = loans.Do(u.opt.Decider.Decide, own)[0]
+	}
+	if res.Allowed {
+		u.counts.grantedAlone.Add(1)
+	} else {
+		u.counts.deniedAlone.Add(1)
+	}
+	return res
+}
+
 // end answers a request.
 func (a *acquire) end(res engine.Result) {
-	a.result = res
+	*a.result = res
 	a.done()
 }

@@ -88,7 +88,7 @@ func TestKeysInDemandAreBounded(t *testing.T) {
 	request := func(key string) *acquire {
 		limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1e9, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}
 		op := engine.Op{Verb: engine.Acquire, Key: []byte(key), Limit: limit, Tokens: 1}
-		return &acquire{u: u, op: op, until: time.Now().Add(time.Hour), done: func() {}}
+		return &acquire{u: u, op: op, until: time.Now().Add(time.Hour), result: new(engine.Result), done: func() {}}
 	}
 	request("more").askBeyond()
 	if n := len(u.home.first.waiting); n != 1 {

@@ -13,11 +13,17 @@ import (
 type kind int
 
 const (
-	handOn    kind = iota // the operation is not about keys of home
-	fromPurse             // an acquire of a key of home
-	declare               // a script, which may touch only the keys that it declares
-	refuse                // the operation is not possible on a key of home
+	handOn     kind = iota // the operation is not about keys of home
+	fromPurse              // an acquire of a key of home
+	fromPurses             // a request for several limits, some of them of keys of home
+	keepLimits             // a policy with such limits
+	byHome                 // an operation on a holder's loan
+	declare                // a script, which may touch only the keys that it declares
+	refuse                 // the operation is not possible on a key of home
 )
+
+// spends reports whether an operation takes tokens from purses.
+func (k kind) spends() bool { return k == fromPurse || k == fromPurses }
 
 // ofHome reports whether the limit of a key, which has a name, has its home upstream. All such keys are in database 0.
 func (u *Upstream) ofHome(name []byte) bool {
@@ -45,21 +51,21 @@ func (u *Upstream) classify(op *engine.Op) kind {
 		switch {
 		case !u.ofHome(op.Key):
 			return handOn
-		case op.Limit.Algorithm.Purse() == limits.NoAlgorithm, op.Options&^(engine.Peek|engine.UpTo) != 0,
-			op.Keep != 0, op.MaxWait > 0:
+		case !isLendable(op, engine.Peek|engine.UpTo):
 			return refuse
 		}
 		return fromPurse
-	case engine.AcquireAll:
-		return refuseIf(u.anyOfHome(op.Parts))
-	case engine.Check:
-		return refuseIf(u.anyOfHome(u.opt.Policies.Asked(op)))
+	case engine.AcquireAll, engine.Check:
+		return u.classifySeveral(op)
 	case engine.Reserve:
 		return refuseIf(u.ofHome(op.Key) || u.classify(op.Request()) != handOn)
 	case engine.SetPolicy, engine.SetOverride:
-		return refuseIf(u.mayNameHome(op.Parts))
-	case engine.Delete, engine.Refund, engine.Release, engine.Lend, engine.Return, engine.Void, engine.Prepare,
-		engine.Deposit, engine.AddCredits:
+		return u.classifyPolicy(op.Parts)
+	case engine.Lend, engine.Return:
+		if u.ofHome(op.Key) {
+			return byHome
+		}
+	case engine.Delete, engine.Refund, engine.Release, engine.Void, engine.Prepare, engine.Deposit, engine.AddCredits:
 		return refuseIf(u.ofHome(op.Key))
 	case engine.Command:
 		return refuseIf(op.Writes() && u.declaresHome(op))
@@ -79,13 +85,41 @@ func refuseIf(is bool) kind {
 	return handOn
 }
 
-func (u *Upstream) anyOfHome(parts []engine.Op) bool {
+// isLendable reports whether a request for a limit of home can be granted from lent tokens.
+func isLendable(op *engine.Op, options engine.Option) bool {
+	return op.Limit.Algorithm.Base().Purse() != limits.NoAlgorithm && op.Options&^options == 0 && op.Keep == 0 && op.MaxWait <= 0
+}
+
+// classifySeveral is classify for a request for several limits. The limits of home that a policy has are kept as those
+// of purses, see [Upstream.policyInPurses]. If one is not, the policy is older than the settings of this server.
+func (u *Upstream) classifySeveral(op *engine.Op) (k kind) {
+	parts := u.opt.Policies.Asked(op)
 	for i := range parts {
-		if u.ofHome(parts[i].Key) {
-			return true
+		p := &parts[i]
+		isOfHome, isKept := u.ofHome(p.Key), p.Limit.Algorithm.Home() != limits.NoAlgorithm
+		switch {
+		case !isOfHome && !isKept:
+			continue
+		case op.Verb == engine.Check && isOfHome != isKept, op.Keep != 0, !isLendable(p, engine.Peek|engine.FixedCost):
+			return refuse
+		}
+		k = fromPurses
+	}
+	return k
+}
+
+// classifyPolicy is classify for the limits of a policy. All keys that a limit can come to must have the same home.
+func (u *Upstream) classifyPolicy(parts []engine.Op) (k kind) {
+	for i := range parts {
+		switch always, ever := u.comesToHome(string(parts[i].Key)); {
+		case !ever:
+		case !always || !isLendable(&parts[i], engine.FixedCost):
+			return refuse
+		default:
+			k = keepLimits
 		}
 	}
-	return false
+	return k
 }
 
 // declaresHome reports whether an operation on data is about a key of home, or about a key of the same name in another
@@ -99,16 +133,17 @@ func (u *Upstream) declaresHome(op *engine.Op) bool {
 	return false
 }
 
-// mayNameHome reports whether a policy's key could be a key of home: it could if the literal beginnings of key and
-// pattern do not differ.
-func (u *Upstream) mayNameHome(parts []engine.Op) bool {
-	for i := range parts {
-		key, _, _ := strings.Cut(string(parts[i].Key), "{")
-		for _, pattern := range u.opt.Keys {
-			if begin := glob.Prefix(pattern); strings.HasPrefix(key, begin) || strings.HasPrefix(begin, key) {
-				return true
-			}
-		}
+// comesToHome reports whether the key of a policy's limit is always one of home, and whether it ever is.
+func (u *Upstream) comesToHome(template string) (always, ever bool) {
+	key, _, isTemplate := strings.Cut(template, "{")
+	if !isTemplate {
+		is := u.isLikeHome([]byte(key))
+		return is, is
 	}
-	return false
+	for _, pattern := range u.opt.Keys {
+		begin := glob.Prefix(pattern)
+		always = always || strings.HasPrefix(key, begin) && pattern == begin+"*"
+		ever = ever || strings.HasPrefix(key, begin) || strings.HasPrefix(begin, key)
+	}
+	return always, ever
 }

@@ -2,47 +2,65 @@ package upstream
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/loans"
 	"github.com/stintdb/stint/server/command/limiter"
 )
 
-// lend carries out operations on loans by the connections to home.
+// lend carries out operations on one key by the connections to home, in the course of an operation on a loan. It sends
+// all, and then waits for the answers.
 func (u *Upstream) lend(ops ...engine.Op) []engine.Result {
 	results := make([]engine.Result, len(ops))
+	var sent sync.WaitGroup
 	for i := range ops {
-		results[i] = u.lendOne(&ops[i])
+		words := wordsOf(&ops[i])
+		if words == nil {
+			results[i].Status = loans.Refused
+			continue
+		}
+		sent.Add(1)
+		u.home.send(u.opt.Timeout, ops[i].Key, words, func(r reply, err error) {
+			results[i] = resultOf(&ops[i], &r, err)
+			sent.Done()
+		})
 	}
+	sent.Wait()
 	return results
+}
+
+// wordsOf returns the command of an operation, nil for a Look: the user at home need not have RL.INFO.
+func wordsOf(op *engine.Op) []string {
+	switch op.Verb {
+	case engine.Lend:
+		return limiter.LendWords(*op)
+	case engine.Return:
+		return limiter.ReturnWords(*op)
+	case engine.Acquire:
+		return limiter.AcquireWords(op.Key, op.Limit, op.Tokens, op.Options)
+	}
+	return nil
 }
 
 // loanInts is the number of integers in the reply to an operation on a loan.
 const loanInts = 5
 
-// lendOne sends an operation on a loan to home, and waits for the answer.
-func (u *Upstream) lendOne(op *engine.Op) (res engine.Result) {
-	var words []string
-	if op.Verb == engine.Return {
-		words = limiter.ReturnWords(*op)
-	} else {
-		words = limiter.LendWords(*op)
+// resultOf reads home's answer to an operation.
+func resultOf(op *engine.Op, r *reply, err error) engine.Result {
+	if err == nil {
+		err = r.refused()
 	}
-	done := make(chan struct{})
-	u.home.send(u.opt.Timeout, op.Key, words, func(r reply, err error) {
-		if err == nil {
-			err = r.refused()
-		}
-		switch n := r.ints; {
-		case errors.Is(err, errRefused):
-			res.Status = loans.Refused
-		case err != nil, len(n) != loanInts, n[0] < 0, n[4] < 0:
-			res.Status = engine.NoHome // the operation stays prepared, whether home has carried it out or not
-		default:
-			res = engine.Result{Granted: n[0], Limit: n[1], Remaining: n[2], Lent: n[3], Number: uint64(n[4])}
-		}
-		close(done)
-	})
-	<-done
-	return res
+	switch n := r.ints; {
+	case errors.Is(err, errRefused):
+		return engine.Result{Status: loans.Refused}
+	case err != nil, len(n) != loanInts, n[0] < 0:
+		return engine.Result{Status: engine.NoHome} // an operation on a loan stays prepared, whether home has carried it out or not
+	case op.Verb == engine.Acquire:
+		return answered(op.Limit.Algorithm, n)
+	case n[4] < 0:
+		return engine.Result{Status: engine.NoHome}
+	default:
+		return engine.Result{Granted: n[0], Limit: n[1], Remaining: n[2], Lent: n[3], Number: uint64(n[4])}
+	}
 }

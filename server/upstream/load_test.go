@@ -83,6 +83,7 @@ type load struct {
 	capacity int64
 	home     string // address
 	key      string // "" for g:1
+	several  bool   // asks for a limit of the region, too
 
 	asked, granted, uncertain, refused, broken atomic.Int64
 	callers                                    sync.WaitGroup
@@ -104,7 +105,7 @@ func (l *load) begin(address string, pause time.Duration) {
 				}
 				c = &client{conn, bufio.NewReader(conn)}
 			}
-			ints, failure := c.do(l.command(1 + random.Int64N(3)))
+			ints, failure := l.ask(c, 1+random.Int64N(3))
 			l.asked.Add(1)
 			switch {
 			case failure == "" && len(ints) == 5:
@@ -121,12 +122,21 @@ func (l *load) begin(address string, pause time.Duration) {
 				c.conn.Close()
 				c = nil
 			}
-			time.Sleep(time.Duration(random.Int64N(int64(2 * pause))))
+			time.Sleep(time.Duration(random.Int64N(int64(2*pause) + 1)))
 		}
 		if c != nil {
 			c.conn.Close()
 		}
 	})
+}
+
+// ask asks for tokens, and returns a reply of five integers, the granted ones first.
+func (l *load) ask(c *client, tokens int64) (ints []int64, failure string) {
+	if !l.several {
+		return c.do(l.command(tokens))
+	}
+	ints, failure = c.all(fmt.Sprintf("RL.ALL TB %s %d 1/6h TB mine 1000000 1000000/s TOKENS %d", cmp.Or(l.key, "g:1"), l.capacity, tokens))
+	return ints[:min(len(ints), 5)], failure
 }
 
 func (l *load) command(tokens int64) string {

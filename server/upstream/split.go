@@ -14,18 +14,28 @@ type split struct {
 	batch   *engine.Batch
 	rest    engine.Batch // the operations that the store carries out
 	at      []int        // the positions of rest's operations in batch
-	acquire []*acquire   // in the order of rest; nil for operations that are handed on
+	waiting []waiting    // in the order of rest; nil for operations that are handed on
+}
+
+// waiting is a request that may have to wait for home. settle takes the store's result, and replaces it by the answer
+// to the request; it returns false if the request has to wait, and calls done in the end.
+type waiting interface {
+	settle(res *engine.Result, done func()) (finished bool)
 }
 
 // decideApart decides a batch with operations on keys of home.
 func (u *Upstream) decideApart(b *engine.Batch) (finished bool) {
 	s := &split{u: u, batch: b}
+	maySpend := u.opt.LoanTime == 0 || u.keeper.MaySpend(u.opt.Replicas()[0].Now())
 	for i := range b.Ops {
-		if k := u.classify(&b.Ops[i]); k == refuse || k == fromPurse && b.Atomic && len(b.Ops) > 1 {
-			s.refuse(i)
+		if k := u.classify(&b.Ops[i]); !maySpend && k.spends() {
+			u.counts.failed.Add(1)
+			s.refuse(i, engine.NoHome)
+		} else if k == refuse || (k.spends() || k == byHome) && b.Atomic && len(b.Ops) > 1 {
+			s.refuse(i, engine.NotAwayFromHome)
 			if b.Atomic { // all or nothing
 				for j := range b.Ops {
-					s.refuse(j)
+					s.refuse(j, engine.NotAwayFromHome)
 				}
 				return true
 			}
@@ -40,42 +50,45 @@ func (u *Upstream) decideApart(b *engine.Batch) (finished bool) {
 	return s.Decide(b, &s.rest, u.opt.Decider.Decide, s.settle)
 }
 
-func (s *split) refuse(at int) {
+func (s *split) refuse(at int, status engine.Status) {
 	s.batch.Results[at].Clear()
-	s.batch.Results[at].Status = engine.NotAwayFromHome
+	s.batch.Results[at].Status = status
 }
 
 func (s *split) add(at int, k kind) {
 	op := s.batch.Ops[at]
-	var a *acquire
+	var w waiting
 	switch k {
 	case fromPurse:
-		a = &acquire{u: s.u, op: op.Clone(), until: time.Now().Add(s.u.opt.Timeout)}
-		op = a.Op()
+		a := &acquire{u: s.u, op: op.Clone(), until: time.Now().Add(s.u.opt.Timeout)}
+		op, w = a.Op(), a
+	case fromPurses:
+		r := s.u.newSeveral(&op)
+		op, w = r.Asked, r
+	case byHome:
+		f, ok := s.u.newForward(&op)
+		if !ok {
+			s.refuse(at, engine.NotAwayFromHome)
+			return
+		}
+		op, w = engine.Op{Verb: engine.Look, Key: f.op.Key}, f
+	case keepLimits:
+		op = s.u.policyInPurses(&op)
 	case declare:
 		op.Options |= engine.DeclaredOnly
 	}
-	s.rest.Ops, s.at, s.acquire = append(s.rest.Ops, op), append(s.at, at), append(s.acquire, a)
+	s.rest.Ops, s.at, s.waiting = append(s.rest.Ops, op), append(s.at, at), append(s.waiting, w)
 }
 
 // settle takes the store's results. Requests for which a purse has too few tokens wait for home.
 func (s *split) settle() {
 	for i, at := range s.at {
-		a, res := s.acquire[i], &s.rest.Results[i]
-		if a == nil || res.Status != engine.OK {
-			s.batch.Results[at] = *res
-			continue
+		res := &s.batch.Results[at]
+		*res = s.rest.Results[i]
+		if w := s.waiting[i]; w != nil {
+			if s.Add(); w.settle(res, s.Done) {
+				s.Done()
+			}
 		}
-		if res.Allowed {
-			a.grantedHere(res)
-			s.batch.Results[at] = *res
-			continue
-		}
-		s.Add()
-		a.done = func() {
-			s.batch.Results[at] = a.result
-			s.Done()
-		}
-		a.askBeyond()
 	}
 }

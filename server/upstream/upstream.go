@@ -22,6 +22,9 @@ type Options struct {
 	Password  string        // "" for none
 	Dial      Dial          // nil for TCP without TLS
 	Timeout   time.Duration // of a request to home
+	DenyFor   time.Duration // how long a denial by home is repeated at most; 0 for the usual time
+	LoanTime  time.Duration // home counts lent tokens as spent after this time; 0 for never
+	Down      Down
 
 	Decider  decider.Decider // of the store
 	Policies Policies
@@ -59,7 +62,21 @@ type Upstream struct {
 }
 
 // counts are the counts of Status that the keeper does not have.
-type counts struct{ local, asked, repeated, failed, uncertain, dropped atomic.Int64 }
+type counts struct {
+	local, asked, repeated, failed, uncertain, dropped atomic.Int64
+	grantedAlone, deniedAlone                          atomic.Int64
+}
+
+// Login returns the command that logs in at home, nil for none.
+func (o *Options) Login() []string {
+	switch {
+	case o.User != "":
+		return []string{"AUTH", o.User, o.Password}
+	case o.Password != "":
+		return []string{"AUTH", o.Password}
+	}
+	return nil
+}
 
 // New connects to home. Close ends it.
 func New(o Options) *Upstream {
@@ -67,13 +84,7 @@ func New(o Options) *Upstream {
 		o.Dial = Dialer(nil)
 	}
 	u := &Upstream{opt: o, turns: loans.NewTurns()}
-	first := &home{addresses: o.Addresses, dial: o.Dial, log: o.Log}
-	switch {
-	case o.User != "":
-		first.login = []string{"AUTH", o.User, o.Password}
-	case o.Password != "":
-		first.login = []string{"AUTH", o.Password}
-	}
+	first := &home{addresses: o.Addresses, dial: o.Dial, login: o.Login(), log: o.Log}
 	u.home = &routes{first: first, named: map[string]*home{}, bySlot: map[int]string{}}
 	if o.Alone {
 		u.dropAll()
@@ -97,6 +108,7 @@ func (u *Upstream) loans() loans.Options {
 		IsKept: func(_ int, name []byte) bool { return u.ofHome(name) },
 
 		Timeout: u.opt.Timeout, Ahead: ahead, IdleAfter: idleAfter, EmptyAfter: idleAfter, RestFor: restFor,
+		DenyFor: u.opt.DenyFor, For: u.opt.LoanTime,
 		TidyEvery: tidyEvery, Low: 1. / 2, LowLeading: 1. / 2, MaxReturns: maxIdle,
 	}
 }
@@ -165,10 +177,13 @@ type Status struct {
 	Repeated  int64 // requests denied because home had just denied one
 	Failed    int64 // requests answered UPSTREAM
 	Uncertain int64 // requests answered UNCERTAIN
-	Lends     int64 // loans and renewals by this process
-	Lent      int64 // tokens that they brought
-	Returned  int64 // tokens given back
-	Dropped   int64 // tokens not spent that home counts as spent: after a restart, or a loan that home has ended
+
+	GrantedAlone, DeniedAlone int64 // requests decided as Down says
+
+	Lends    int64 // loans and renewals by this process
+	Lent     int64 // tokens that they brought
+	Returned int64 // tokens given back
+	Dropped  int64 // tokens not spent that home counts as spent: after a restart, or a loan that home has ended
 }
 
 func (u *Upstream) purseCount() (sum int64) {
@@ -183,10 +198,11 @@ func (u *Upstream) Status() Status {
 	c, of := &u.counts, u.keeper.Counts()
 	s := Status{
 		Purses: u.purseCount(),
-		Local:  c.local.Load(), Asked: c.asked.Load(), Repeated: c.repeated.Load(),
+		Local:  c.local.Load(), Asked: c.asked.Load(), Repeated: c.repeated.Load() + of.Denied,
 		Failed: c.failed.Load(), Uncertain: c.uncertain.Load(),
 		Lends: of.Operations, Lent: of.Lent, Returned: of.Returned, Dropped: c.dropped.Load() + of.Dropped,
 	}
+	s.GrantedAlone, s.DeniedAlone = c.grantedAlone.Load(), c.deniedAlone.Load()
 	s.Connected, s.Failure = u.home.status()
 	return s
 }

@@ -50,6 +50,12 @@ var regionCount atomic.Int64
 // startImpatient is start with the time that requests wait for home.
 func startImpatient(t *testing.T, home string, timeout time.Duration, fault func(decider.Decider) decider.Decider) *running {
 	t.Helper()
+	return startWith(t, home, timeout, fault, func(*upstream.Options) {})
+}
+
+// startWith is startImpatient with other options.
+func startWith(t *testing.T, home string, timeout time.Duration, fault func(decider.Decider) decider.Decider, change func(*upstream.Options)) *running {
+	t.Helper()
 	cfg := config.Default()
 	r := &running{store: store.New(store.Config{Shards: 4, Commands: new(server.Commands).On(&cfg, nil)})}
 	now := clock.New(0)
@@ -61,10 +67,12 @@ func startImpatient(t *testing.T, home string, timeout time.Duration, fault func
 	}
 	if home != "" {
 		id := fmt.Sprintf("region-%d", regionCount.Add(1))
-		r.upstream = upstream.New(upstream.Options{
+		o := upstream.Options{
 			Addresses: []string{home}, Keys: []string{"g:*"}, Timeout: timeout, Decider: d, Policies: r.store,
 			Replicas: replicaOf(r.store, now), Holder: func() string { return id }, Alone: true, Log: log,
-		})
+		}
+		change(&o)
+		r.upstream = upstream.New(o)
 		d = r.upstream
 	}
 	s := server.New(server.Options{Config: cfg, Decider: d, Keys: r.store, Clock: now, Log: log})

@@ -1,0 +1,185 @@
+package loans
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// maxTries bounds how often a request for several limits waits, because others may take the tokens that it waits for.
+const maxTries = 16
+
+// Several is a request for several limits at once: all of them give tokens, or none does. The tokens of some limits are
+// in purses, and the place of these purses decides the request in one operation. If a purse has too few tokens, the
+// request waits for a loan and is decided again. It implements [Request].
+type Several struct {
+	Keeper *Keeper
+	At     int            // the place that decides the request
+	Asked  engine.Op      // the operation as the place takes it, in memory of its own
+	Limits []engine.Op    // the limits that it asks, each with its key, its tokens, and its limit as home has it
+	Away   engine.PartSet // the limits whose tokens are in purses
+	End    time.Time      // the request waits no longer than until then
+	Failed engine.Status  // the answer if home cannot be asked in time
+	Result *engine.Result
+	Done   func() // called once the result is there, unless Settle has returned true
+
+	part  int       // the limit whose tokens it waits for
+	waits time.Time // when it began to wait for them
+	tries int       // how often it has waited
+}
+
+// Settle takes the result of the operation. It returns false if the request has to wait.
+func (r *Several) Settle() (finished bool) {
+	if part := r.short(); part >= 0 {
+		return r.wait(part)
+	}
+	r.complete()
+	return true
+}
+
+// hasParts reports whether the result has the part of each limit.
+func (r *Several) hasParts() bool {
+	return r.Result.Status == engine.OK && len(r.Result.Parts) == len(r.Limits)
+}
+
+// short returns the part of a denied request whose purse has too few tokens, below 0 if there is none. A purse states
+// no wait, so any other limit that denies is the binding one, unless the purse can never have as many tokens.
+func (r *Several) short() (part int) {
+	part = r.Result.Binding
+	if !r.hasParts() || part < 0 || part >= len(r.Limits) {
+		return -1
+	}
+	for i := range r.Limits {
+		if p := &r.Limits[i]; r.Away.Has(i) && p.Tokens > p.Limit.Capacity {
+			r.Result.Binding = i
+			return i
+		}
+	}
+	if !r.Away.Has(part) {
+		return -1
+	}
+	return part
+}
+
+// wait makes a request wait for tokens of a part, or denies it.
+func (r *Several) wait(part int) (finished bool) {
+	p := &r.Limits[part]
+	key := r.Keeper.Key(r.At, p.Key)
+	if key == nil {
+		return r.fail(engine.Overloaded)
+	}
+	r.Keeper.counts.short.Add(1)
+	now := time.Now()
+	denied, holds := key.Denied(now, p.Limit, p.Tokens)
+	switch {
+	case p.Tokens > p.Limit.Capacity:
+		return r.deny(key, part, engine.NeverWait)
+	case holds, r.tries == maxTries: // others have taken the tokens each time
+		return r.deny(key, part, denied.Wait(now, p.Tokens))
+	case !now.Before(r.End):
+		return r.fail(r.Failed)
+	}
+	r.tries, r.waits, r.part = r.tries+1, now, part
+	if status := key.Wait(now, p.Limit, r); status != engine.OK {
+		return r.fail(status)
+	}
+	return false
+}
+
+// Op implements [Request].
+func (r *Several) Op() engine.Op { return r.Asked }
+
+// Tokens implements [Request].
+func (r *Several) Tokens() int64 { return r.Limits[r.part].Tokens }
+
+// NeedsLoan implements [Request].
+func (r *Several) NeedsLoan() bool { return true }
+
+// Until implements [Request].
+func (r *Several) Until() time.Time { return r.End }
+
+// Decided implements [Request].
+func (r *Several) Decided(key *Key, res *engine.Result, after *Outcome) {
+	*r.Result = *res
+	if r.settleAfter(key, after) {
+		r.Done()
+	}
+}
+
+// Expired implements [Request].
+func (r *Several) Expired() {
+	r.fail(r.Failed)
+	r.Done()
+}
+
+// settleAfter settles a request that was decided again after an operation on the loan of a key.
+func (r *Several) settleAfter(key *Key, after *Outcome) (finished bool) {
+	part := r.short()
+	if part < 0 || string(r.Limits[part].Key) != key.Name() {
+		return r.Settle()
+	}
+	switch {
+	case after.Refusal.Status == engine.Uncertain, after.Refusal.Status == Refused: // only the operation on the loan is
+		return r.fail(r.Failed)
+	case after.Refusal.Status != engine.OK:
+		r.fail(after.Refusal.Status)
+		r.Result.Held, r.Result.Wanted = after.Refusal.Held, after.Refusal.Wanted
+		return true
+	case after.IsDry && !r.waits.After(after.Asked): // a later one may find tokens that have come home since
+		now, p := time.Now(), &r.Limits[part]
+		denied, _ := key.Denied(now, p.Limit, p.Tokens)
+		return r.deny(key, part, denied.Wait(now, p.Tokens))
+	}
+	return r.Settle()
+}
+
+// complete adds to a decided request what home has left.
+func (r *Several) complete() {
+	if !r.hasParts() {
+		return
+	}
+	now := time.Now()
+	charges := r.Result.Binding < 0 && r.Asked.Options&engine.Peek == 0
+	for i := range r.Limits {
+		if !r.Away.Has(i) {
+			continue
+		}
+		p := &r.Limits[i]
+		key := r.Keeper.Key(r.At, p.Key)
+		if key == nil {
+			continue
+		}
+		if charges && p.Tokens > 0 {
+			addHome(&r.Result.Parts[i], p.Limit, key.Granted(now, p.Limit, p.Tokens, r.Result.Parts[i].Remaining))
+		} else {
+			addHome(&r.Result.Parts[i], p.Limit, key.AtHome())
+		}
+	}
+}
+
+// addHome adds what home has left to a part that a purse has decided.
+func addHome(part *engine.Result, limit limits.Limit, at AtHome) {
+	part.Remaining = min(part.Remaining+max(0, at.Remaining), part.Limit)
+	if part.Reset = at.Reset; limit.Rate.Tokens > 0 {
+		part.Reset = limit.Rate.Refill(part.Limit - part.Remaining)
+	}
+}
+
+// deny answers a request that home has no tokens for.
+func (r *Several) deny(key *Key, part int, wait int64) (finished bool) {
+	r.Keeper.counts.denied.Add(1)
+	one := &r.Result.Parts[part]
+	addHome(one, r.Limits[part].Limit, key.AtHome())
+	if one.Wait = wait; !r.Result.Allowed { // a policy in shadow delays nobody
+		r.Result.Wait = wait
+	}
+	return true
+}
+
+// fail answers a request by a status: nothing was taken.
+func (r *Several) fail(status engine.Status) (finished bool) {
+	r.Result.Clear()
+	r.Result.Status = status
+	return true
+}

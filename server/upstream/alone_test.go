@@ -1,0 +1,92 @@
+package upstream_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/internal/testwait"
+	"github.com/stintdb/stint/server/upstream"
+)
+
+// While home does not answer, requests are decided as the settings say, and counted.
+func TestHomeIsDown(t *testing.T) {
+	for name, c := range map[string]struct {
+		down    upstream.Down
+		granted int64 // of ten requests for a token of ten, with 5 before
+	}{
+		"deny":  {upstream.Down{Decides: true}, 0},
+		"allow": {upstream.Down{Decides: true, Allows: true}, 10},
+		"share": {upstream.Down{Decides: true, Share: 30}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := start(t, "", nil)
+			region := startWith(t, home.address, time.Second, nil, func(o *upstream.Options) { o.Down = c.down })
+			r := dial(t, region.address)
+			if _, failure := r.do("TB.ACQUIRE g:1 10 1/1h 5"); failure != "" {
+				t.Fatal(failure)
+			}
+			home.end()
+			testwait.Until(t, "home is gone", func() bool { return !region.upstream.Status().Connected })
+			for _, command := range []string{"TB.ACQUIRE g:1 10 1/1h", "CL.THROTTLE g:2 9 1 3600", "FW.ACQUIRE g:3 10 @year"} {
+				granted := int64(0)
+				for range 10 {
+					ints, failure := r.do(command)
+					switch {
+					case failure != "" || len(ints) != 5:
+						t.Fatalf("%s: %v %s", command, ints, failure)
+					case (ints[0] == 0) == strings.HasPrefix(command, "CL."):
+						granted++
+					case ints[3] == 0:
+						t.Errorf("%s: a denial without a wait: %v", command, ints)
+					}
+				}
+				if granted != c.granted {
+					t.Errorf("%s: %d requests were granted, want %d", command, granted, c.granted)
+				}
+			}
+			if s := region.upstream.Status(); s.GrantedAlone != 3*c.granted || s.DeniedAlone != 30-s.GrantedAlone || s.Failed+s.Uncertain != 0 {
+				t.Errorf("%+v", s)
+			}
+			if _, failure := r.do("RL.ALL TB g:1 10 1/1h TB mine 5 1/1h"); !strings.HasPrefix(failure, "UPSTREAM ") {
+				t.Errorf("several limits: %q", failure)
+			}
+			if n := region.store.Len(); n > 4 {
+				t.Errorf("%d keys", n)
+			}
+			if ints, failure := r.do("DBSIZE"); failure != "" || ints[0] > 3 {
+				t.Errorf("clients see %v keys", ints)
+			}
+		})
+	}
+}
+
+// Holders that are clients of a region have their loans of keys of home at home, under the region's name.
+func TestLoansByHome(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c, h := dial(t, region.address), dial(t, home.address)
+	const lend = "RL.LEND g:1 TB 100 1/1h 5 %s %d %d LEFT %d FOR 1m"
+	for i, step := range []struct {
+		command string
+		want    [5]int64
+	}{
+		{fmt.Sprintf(lend, "me", 1, 0, 0), [5]int64{5, 100, 95, 5, 1}},
+		{fmt.Sprintf(lend, "me", 1, 0, 0), [5]int64{5, 100, 95, 5, 1}}, // again
+		{fmt.Sprintf(lend, "me", 2, 1, 2), [5]int64{5, 100, 90, 7, 2}},
+		{"RL.RETURN g:1 me 3 2 4", [5]int64{4, 100, 94, 0, 0}},
+		{fmt.Sprintf(lend, "me", 4, 0, 0), [5]int64{5, 100, 89, 5, 4}},
+	} {
+		got, failure := c.do(step.command)
+		if failure != "" || len(got) != 5 || [5]int64(got) != step.want {
+			t.Errorf("step %d: %v %s, want %v", i, got, failure, step.want)
+		}
+	}
+	if _, failure := h.all("RL.LENT g:1"); failure != "" || home.store.LentKeys() != 1 || region.store.LentKeys() != 0 {
+		t.Errorf("%d keys are lent at home, %d in the region", home.store.LentKeys(), region.store.LentKeys())
+	}
+	if _, failure := c.do("RL.LEND g:1 TB 100 1/1h 5 " + strings.Repeat("x", 250) + " 1 0"); !strings.HasPrefix(failure, "ERR ") {
+		t.Errorf("a long name: %q", failure)
+	}
+}

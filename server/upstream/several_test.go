@@ -1,0 +1,159 @@
+package upstream_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/internal/testwait"
+)
+
+// A request for limits of home and of the region takes tokens from all of them or from none, and is answered as home
+// would answer it.
+func TestSeveralLimits(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c, h := dial(t, region.address), dial(t, home.address)
+	for _, command := range []string{"RL.POLICY SET p TB g:{} 5 1/1h TB user:{} 4 1/1h", "RL.POLICY SET shadow TB g:s:{} 2 1/1h SHADOW"} {
+		for _, to := range []*client{c, h} {
+			if _, failure := to.do(command); failure != "" {
+				t.Fatalf("%s: %s", command, failure)
+			}
+		}
+	}
+	for _, command := range []string{
+		"RL.ALL TB g:%s 5 1/1h TB mine:%s 9 1/1h TOKENS 2 PEEK",
+		"RL.ALL TB g:%s 5 1/1h TB mine:%s 9 1/1h TOKENS 2",
+		"RL.ALL TB mine:%s 9 1/1h FW g:b:%s 5 @day TOKENS 3", // the second limit of home
+		"RL.ALL TB mine:%s 9 1/1h TB g:%s 5 1/1h TOKENS 4",   // home has three
+		"RL.ALL CL g:%s 4 1 3600 TB g:c:%s 9 1/1h",           // WRONGTYPE
+		"RL.ALL TB mine:%s 9 1/1h TB g:%s 5 1/1h TOKENS 9",   // never
+		"RL.ALL TB mine:%s 9 1/1h TB g:%s 5 1/1h COST 3 TOKENS 1",
+		"RL.CHECK p %s 3", "RL.CHECK p x%s 4", "RL.CHECK p x%s", "RL.CHECK p %s PEEK",
+		"RL.CHECK shadow %s 2", "RL.CHECK shadow %s",
+	} {
+		args := make([]any, strings.Count(command, "%s"))
+		for i := range args {
+			args[i] = "region"
+		}
+		got, failure := c.all(fmt.Sprintf(command, args...))
+		for i := range args {
+			args[i] = "home"
+		}
+		want, other := h.all(fmt.Sprintf(command, args...))
+		// The waits and the times until the limits are full again differ a little.
+		if failure != other && !strings.HasPrefix(failure, "UPSTREAM") || (failure == "") != (other == "") || !reflect.DeepEqual(withoutTimes(got), withoutTimes(want)) {
+			t.Errorf("%s: %v %q, at home %v %q", command, got, failure, want, other)
+		}
+	}
+}
+
+// withoutTimes drops the numbers of a reply that are times.
+func withoutTimes(reply []int64) (rest []int64) {
+	for i, n := range reply {
+		if i < 2 || i > 2 && i%3 != 2 {
+			rest = append(rest, n)
+		}
+	}
+	return rest
+}
+
+// all sends a request for several limits, and returns all integers of the reply.
+func (c *client) all(command string) (ints []int64, failure string) {
+	if _, err := c.conn.Write([]byte(command + "\r\n")); err != nil {
+		return nil, err.Error()
+	}
+	for open := 1; open > 0; open-- {
+		line, err := c.in.ReadString('\n')
+		if err != nil {
+			return nil, err.Error()
+		}
+		var n int64
+		switch line = strings.TrimSpace(line); line[0] {
+		case '-':
+			return nil, line[1:]
+		case '*':
+			_, _ = fmt.Sscan(line[1:], &n)
+			open += int(n)
+		default:
+			_, _ = fmt.Sscan(line[1:], &n)
+			ints = append(ints, n)
+		}
+	}
+	return ints, ""
+}
+
+// A policy's limits of home are shown as they were set.
+func TestPolicyOfHomeIsShown(t *testing.T) {
+	region := start(t, start(t, "", nil).address, nil)
+	c := dial(t, region.address)
+	c.do("RL.POLICY SET p TB g:{} 5 1/1h TB user:{} 4 1/1h")
+	p, _ := region.store.PolicyOf("p", nil)
+	for i, want := range []string{"token-bucket", "token-bucket"} {
+		if got := p.Parts[i].Limit; got.Algorithm.String() != want || got.Algorithm != got.Algorithm.Base() {
+			t.Errorf("limit %d is shown as %v", i, got)
+		}
+	}
+}
+
+// Callers of two regions ask for a limit of home together with limits of their own, and no more than the limit is
+// granted.
+func TestRegionsShareALimitAmongSeveral(t *testing.T) {
+	t.Parallel() // it waits
+	home := start(t, "", nil)
+	regions := []*running{start(t, home.address, nil), start(t, home.address, nil)}
+	l := &load{t: t, capacity: 3000, home: home.address, several: true}
+	for i := range 8 {
+		l.begin(regions[i%2].address, 0)
+	}
+	single := &load{t: t, capacity: l.capacity, home: home.address}
+	single.begin(regions[0].address, 0)
+	single.begin(home.address, 0)
+	sum := func() int64 { return l.granted.Load() + single.granted.Load() }
+	testwait.Until(t, "all tokens are granted", func() bool { return sum() >= l.capacity-100 || t.Failed() })
+	l.end()
+	single.end()
+	for _, x := range regions {
+		x.end()
+	}
+	if all := sum() + single.rest(); all != l.capacity || l.granted.Load() == 0 || single.granted.Load() == 0 {
+		t.Errorf("%d and %d tokens were granted, and %d with those left", l.granted.Load(), single.granted.Load(), all)
+	}
+}
+
+// Home lends tokens of a key to 16 holders. Another region gets an error for several limits, because it cannot have
+// any, and home decides its requests for one limit.
+func TestHomeHasTooManyHolders(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c, h := dial(t, region.address), dial(t, home.address)
+	for i := range 16 {
+		if _, failure := h.do(fmt.Sprintf("RL.LEND g:1 TB 1000 1/1h 1 holder%d 1 0", i)); failure != "" {
+			t.Fatal(failure)
+		}
+	}
+	for range 3 {
+		if got, failure := c.all("RL.ALL TB g:1 1000 1/1h TB mine 9 1/1h"); !strings.HasPrefix(failure, "UPSTREAM ") {
+			t.Errorf("%v %q", got, failure)
+		}
+		if got, failure := c.do("TB.ACQUIRE g:1 1000 1/1h"); failure != "" || got[0] != 1 {
+			t.Errorf("%v %q", got, failure)
+		}
+	}
+	if got, _ := c.do("TB.ACQUIRE g:1 1000 1/1h PEEK"); got[2] != 1000-16-3-1-1 { // one to put the limit into force, and this one
+		t.Errorf("%d tokens are left", got[2])
+	}
+}
+
+// A limit that a region changes is in force for its requests.
+func TestSeveralLimitsChange(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c := dial(t, region.address)
+	for _, rate := range []string{"1/1h", "2/1h"} { // the capacity stays
+		if got, failure := c.all("RL.ALL TB g:1 10 " + rate + " TB mine 9 1/1h TOKENS 2"); failure != "" || got[0] != 2 {
+			t.Errorf("rate %s: %v %q", rate, got, failure)
+		}
+	}
+}
