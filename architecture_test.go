@@ -144,6 +144,7 @@ var within = map[string][]string{
 	"cmd/stint/policyfile":       {"cmd/stint/adminclient", "cmd/stint/cli", "cmd/stint/inspect", "internal/atomicfile", "server/policyset", "server/usage"},
 	"server/policyset":           {"engine", "server", "server/command", "server/command/limiter", "server/resp"},
 	"server/admin/callers":       {"engine", "server", "server/usage"},
+	"cmd/stint/homepolicies":     {"engine/glob", "server", "server/policyset", "server/upstream"},
 	"cmd/stint/progress":         {"persistence/disk"},
 	"cmd/stint/logqueue":         {},
 	"cmd/stint/screen":           {"internal/bytetext"},

@@ -28,6 +28,7 @@ type lineRunner struct {
 // lineRunners is how a line is run, by how it begins. Without a function CI runs it, or something that takes less time.
 var lineRunners = []lineRunner{
 	{"stint server", (*commandLines).serve},
+	{"stint sidecar", (*commandLines).beside},
 	{"curl ", (*commandLines).fetch},
 	{"go test ./server/resp ", (*commandLines).benchmark},
 	{"go test ./server/conn ", (*commandLines).benchmark},
@@ -97,6 +98,12 @@ func (c *commandLines) serve(line string) {
 		})
 	}
 	testserver.Start(c.T, c.program, append(strings.Fields(strings.ReplaceAll(line, "/var/lib/stint", kept)), "--admin", "")...)
+}
+
+// beside runs a sidecar. Its home need not run.
+func (c *commandLines) beside(line string) {
+	line = regexp.MustCompile(`--listen \S+`).ReplaceAllString(line, "--listen 127.0.0.1:0")
+	testserver.Run(c.T, c.program, strings.Fields(line)[1:]...).AwaitReady(c.T)
 }
 
 // clone clones this checkout, and looks for the program where the line leads.

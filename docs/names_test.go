@@ -37,6 +37,8 @@ var otherFlags = map[string]string{
 	"--tls":          "redis-cli",
 	"--cacert":       "redis-cli",
 
+	"--home": "stint sidecar",
+
 	"--json":       "stint replay",
 	"--alive":      "stint health",
 	"--token-file": "stint backup",

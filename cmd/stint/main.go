@@ -1,6 +1,7 @@
 // Command stint is a rate limit server that speaks the Redis protocol, and the tools around it.
 //
 //	stint [server] [flags]   start a server
+//	stint sidecar            start a server beside an application
 //	stint inspect PATH…      show and check files of state
 //	stint backup FILE        copy a running server's state
 //	stint restore FILE DIR   put a backup into a directory
@@ -35,7 +36,7 @@ import (
 
 func main() {
 	cmd, _, err := choose(os.Args[1:])
-	ctx, told := signals.Handle(err == nil && cmd.name == "server")
+	ctx, told := signals.Handle(err == nil && (cmd.name == "server" || cmd.name == "sidecar"))
 	p := &process{program: os.Args[0], environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr, signals: told, beginNode: calmMonitor, addProcessors: addProcessors}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
@@ -51,6 +52,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"server", "start a server; also the default without a command", settings.Help(), (*process).server},
+		{"sidecar", "start a server beside an application, for limits kept elsewhere", settings.SidecarHelp, (*process).sidecar},
 		{"inspect", "check, describe and dump the files of a server's state", inspect.Usage, func(p *process, ctx context.Context, args []string) error {
 			return inspect.Run(ctx, args, p.stdout, p.stderr)
 		}},

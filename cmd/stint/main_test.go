@@ -27,7 +27,8 @@ func play(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func TestHelpText(t *testing.T) {
 	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help", "server_help_all.txt": "server --help-all", "inspect_help.txt": "inspect --help",
 		"health_help.txt": "health --help", "replay_help.txt": "replay --help",
-		"backup_help.txt": "backup --help", "top_help.txt": "top --help", "restore_help.txt": "restore --help"} {
+		"backup_help.txt": "backup --help", "top_help.txt": "top --help", "restore_help.txt": "restore --help",
+		"sidecar_help.txt": "sidecar --help"} {
 		code, got, stderr := play(t, strings.Fields(args)...)
 		if code != exitOK || stderr != "" {
 			t.Errorf("%s: exit %d, %s", args, code, stderr)

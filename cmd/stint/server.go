@@ -96,6 +96,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []se
 		return err
 	}
 	defer stopReloading()
+	defer state.followHome(s)()
 	operators.Attach(s)
 	return state.serve(ctx, s, func(addresses []string) {
 		flush(false) // the banner comes last

@@ -19,6 +19,9 @@ type stores struct {
 // newStores makes the stores like one.
 func newStores(cfg *config.Config, commands *server.Commands, like store.Config) (s stores) {
 	like.Replicated, like.Commands = cfg.IsCluster(), commands.On(cfg, nil)
+	if small := cfg.MaxMemoryBytes; small > 0 && small <= smallMemory {
+		like.Shards = fewShards
+	}
 	if cfg.Groups < 2 {
 		return stores{first: store.New(like)}
 	}
@@ -30,6 +33,12 @@ func newStores(cfg *config.Config, commands *server.Commands, like store.Config)
 	s.first, s.groups = s.groups[0], s.groups[1:]
 	return s
 }
+
+// A store in little memory has few shards, because each takes some pages of memory.
+const (
+	smallMemory = 64 << 20
+	fewShards   = 32
+)
 
 // shardsOfGroup is the number of shards of a group's store. All groups together have about as many as one store alone.
 func shardsOfGroup(groups int) int { return 1024 >> bits.Len(uint(groups-1)) }

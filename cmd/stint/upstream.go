@@ -5,12 +5,16 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/homepolicies"
 	"github.com/stintdb/stint/cmd/stint/settings"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/keypair"
+	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/upstream"
 )
@@ -22,8 +26,11 @@ func (s *state) connectUpstream(cfg *config.Config, keys *store.Store, log *slog
 	}
 	o := upstream.Options{
 		Addresses: cfg.Upstream, Keys: cfg.UpstreamKeys, User: cfg.UpstreamUser, Timeout: cfg.UpstreamTimeout,
+		DenyFor: cfg.UpstreamDenyFor, LoanTime: cfg.UpstreamLoanTime,
 		Decider: s.decider, Policies: keys, Replicas: s.replicas, Alone: s.cluster == nil, Log: log,
 	}
+	o.Down.Share, o.Down.Decides = cfg.UpstreamDownShare()
+	o.Down.Allows = cfg.UpstreamDown == config.DownAllow
 	if o.Password, err = readPassword(cfg.UpstreamPasswordFile); err != nil {
 		return nil, err
 	}
@@ -43,11 +50,33 @@ func (s *state) connectUpstream(cfg *config.Config, keys *store.Store, log *slog
 	}
 	u := upstream.New(o)
 	s.decider, s.upstream = u, u
+	if len(cfg.UpstreamPolicies) > 0 {
+		s.homePolicies = &homepolicies.Follower{Patterns: cfg.UpstreamPolicies, Home: o, Leads: s.leadsAny, Log: log}
+	}
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), cfg.ShutdownTimeout)
 		defer cancel()
 		u.Close(ctx)
 	}, nil
+}
+
+// leadsAny reports whether this process leads a group.
+func (s *state) leadsAny() bool {
+	return slices.ContainsFunc(s.replicas(), func(r upstream.Replica) bool { return r.Leads() })
+}
+
+// followHome keeps the policies of home in a server until stop is called, if the settings say so.
+func (s *state) followHome(server *server.Server) (stop func()) {
+	if s.homePolicies == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var following sync.WaitGroup
+	following.Go(func() { s.homePolicies.Follow(ctx, server) })
+	return func() {
+		cancel()
+		following.Wait()
+	}
 }
 
 // readPassword is the first line of a file, "" without one.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/homepolicies"
 	"github.com/stintdb/stint/cmd/stint/progress"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
@@ -33,9 +34,10 @@ type state struct {
 	replicas           func() []upstream.Replica       // of the keys that this process has
 	clusterID          func() string                   // "" before the cluster is formed; nil without a cluster
 	backup             server.Backup
-	upstream           info.Upstream        // nil without a home cluster
-	changed            func(*config.Config) // takes settings that were changed; nil if none matter
-	failed             <-chan error         // the reason why the process must end; nil without a cluster
+	upstream           info.Upstream          // nil without a home cluster
+	homePolicies       *homepolicies.Follower // nil if no policies are those of home
+	changed            func(*config.Config)   // takes settings that were changed; nil if none matter
+	failed             <-chan error           // the reason why the process must end; nil without a cluster
 	stop               func()
 }
 

@@ -96,7 +96,7 @@ func TestEveryMetricMoves(t *testing.T) {
 		Entries: 9, Rounds: 9, LogSyncs: 9, Decisions: 9, DecidedReadOnly: 9, DecidedByAllowance: 9, Forwarded: 9, UncertainOutcomes: 9, NoLeaderOutcomes: 9, LeaderChanges: 9,
 		CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{8, 1}, Sum: time.Minute},
 		Members:       []clusterstatus.Member{{ID: "a", Reachable: true, LastContact: time.Second}, {ID: "b", AppliedIndex: 2}}})
-	u.status.Store(&upstream.Status{Connected: true, Purses: 9, Local: 9, Asked: 9, Repeated: 9, Failed: 9, Uncertain: 9, Lends: 9, Lent: 9, Returned: 9, Dropped: 9})
+	u.status.Store(&upstream.Status{Connected: true, Purses: 9, Local: 9, Asked: 9, Repeated: 9, Failed: 9, Uncertain: 9, GrantedAlone: 9, DeniedAlone: 9, Lends: 9, Lent: 9, Returned: 9, Dropped: 9})
 	s.requests.Store(9)
 	s.rules.Store(&metrics.EnvoyRules{Rules: 9, Refused: 9, Counts: []metrics.PolicyCounts{{Name: "d.k", Granted: 9}},
 		Control: &metrics.ControlPlane{Accepted: 9, Refused: 9, Connected: true, Age: time.Minute},

@@ -105,11 +105,15 @@ type Config struct {
 
 	Upstream             []string      // HOST:PORT of the home cluster's nodes, none is no home
 	UpstreamKeys         []string      // patterns of the keys whose limits are in the home cluster
+	UpstreamPolicies     []string      // patterns of the names of policies that are copied from the home cluster
 	UpstreamUser         string        // this server's user at home, "" is the user default
 	UpstreamPasswordFile string        // file of the user's password, "" is none
 	UpstreamTLS          bool          // connect to home by TLS
 	UpstreamTLSCA        string        // file of the CAs of home's certificate, "" is the system's CAs
 	UpstreamTimeout      time.Duration // of a request to home
+	UpstreamDown         string        // error, deny, allow or a percentage: how requests are treated while home does not answer
+	UpstreamDenyFor      time.Duration // how long a denial by home is repeated
+	UpstreamLoanTime     time.Duration // home counts lent tokens as spent after this time, 0 is never
 
 	Admin         string // HOST:PORT of the HTTP server for operators, "" is off
 	AdminToken    string // # and the SHA-256 of the password, in hexadecimal digits; "" is none
@@ -208,6 +212,8 @@ func Default() Config {
 		ClusterLogBytes:    64 << 20,
 		ClusterDiskTimeout: 2 * time.Second,
 		UpstreamTimeout:    time.Second,
+		UpstreamDown:       downError,
+		UpstreamDenyFor:    100 * time.Millisecond,
 		RLSXDSNode:         "stint",
 		RLSXDSWait:         true,
 		Admin:              "127.0.0.1:6380",

@@ -1,10 +1,13 @@
 package config
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/stintdb/stint/engine/glob"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // upstreamSettings are about the cluster that is the home of some keys' limits. All of them need upstream.
@@ -18,6 +21,11 @@ var upstreamSettings = []Setting{
 		Name: "upstream-keys", Group: groupUpstream, Placeholder: "PATTERNS",
 		Help:  "Patterns in the syntax of KEYS, separated by commas: the keys whose limits are decided by the home cluster. Must be the same on every node.",
 		value: func(c *Config) Value { return &listValue{&c.UpstreamKeys, patternsForm, maxPatterns} },
+	},
+	{
+		Name: "upstream-policies", Group: groupUpstream, Placeholder: "PATTERNS",
+		Help:  "Patterns of names in the syntax of KEYS, separated by commas: this server copies the policies with these names from the home cluster every 2 seconds, and replaces changes made here. Must be the same on every node.",
+		value: func(c *Config) Value { return &listValue{&c.UpstreamPolicies, patternsForm, maxPatterns} },
 	},
 	{
 		Name: "upstream-user", Group: groupUpstream, Placeholder: "NAME",
@@ -44,7 +52,51 @@ var upstreamSettings = []Setting{
 		Help:  "Time after which a request that needs the home cluster gets the error UPSTREAM, or UNCERTAIN if it may have been granted there.",
 		value: func(c *Config) Value { return &period{&c.UpstreamTimeout, 10 * time.Millisecond, time.Minute} },
 	},
+	{
+		Name: "upstream-down", Group: groupUpstream, Placeholder: "RULE",
+		Help:  "What happens to a request that needs the home cluster while that does not answer: error returns UPSTREAM or UNCERTAIN, deny denies it, allow grants it without a limit, and a percentage grants it within this share of its limit, counted here. Requests with several limits always get the error.",
+		value: func(c *Config) Value { return &textValue{&c.UpstreamDown, downForm} },
+	},
+	{
+		Name: "upstream-deny-for", Group: groupUpstream, Placeholder: "DURATION",
+		Help:  "After a denial by the home cluster, this server denies further requests for the key by itself for this time, but no longer than the denial says.",
+		value: func(c *Config) Value { return &period{&c.UpstreamDenyFor, time.Millisecond, 10 * time.Second} },
+	},
+	{
+		Name: "upstream-loan-time", Group: groupUpstream, Placeholder: "DURATION",
+		Help:  "Time after which the home cluster counts lent tokens as spent if this server has not renewed the loan, for example because it was killed. 0 keeps them set aside until an operator voids them. For a standalone server.",
+		value: func(c *Config) Value { return &duration{&c.UpstreamLoanTime, 24 * time.Hour, "never"} },
+	},
 }
+
+// downForm is the form of upstream-down.
+var downForm = form{"rule", "error, deny, allow, or a percentage between 1% and 100%", func(text string) bool {
+	_, isShare := shareOf(text)
+	return isShare || slices.Contains([]string{downError, "deny", DownAllow}, text)
+}}
+
+// Rules of upstream-down.
+const (
+	downError = "error"
+	DownAllow = "allow"
+)
+
+// shareOf reads a percentage.
+func shareOf(text string) (percent int, ok bool) {
+	digits, isPercentage := strings.CutSuffix(text, "%")
+	percent, err := strconv.Atoi(digits)
+	return percent, isPercentage && err == nil && percent >= 1 && percent <= 100 && digits == strconv.Itoa(percent)
+}
+
+// UpstreamDownShare returns the percentage of a limit within which requests are granted while home does not answer: 0
+// to deny all. It returns false if they are not decided here.
+func (c *Config) UpstreamDownShare() (percent int, decides bool) {
+	percent, _ = shareOf(c.UpstreamDown)
+	return percent, c.UpstreamDown != downError
+}
+
+// minLoanTime leaves time to renew a loan.
+const minLoanTime = 10 * time.Second
 
 // HasUpstream reports whether the home of some limits is another cluster.
 func (c *Config) HasUpstream() bool { return len(c.Upstream) > 0 }
@@ -63,6 +115,12 @@ func checkUpstream(c *Config) error {
 		return conflictf("--upstream-user (%s) needs a password: name its file with --upstream-password-file", c.UpstreamUser)
 	case c.UpstreamTLSCA != "" && !c.UpstreamTLS:
 		return conflictf("--upstream-tls-ca is for --upstream-tls: set that to yes, or leave --upstream-tls-ca out")
+	case len(c.UpstreamPolicies) > 0 && c.Policies != "":
+		return conflictf("--upstream-policies copies policies, and --policies (%s) removes all that are not in the file: use one of both", c.Policies)
+	case c.UpstreamLoanTime > 0 && c.UpstreamLoanTime < minLoanTime:
+		return conflictf("--upstream-loan-time (%s) leaves no time to renew a loan: raise it to at least %s", limits.FormatDuration(int64(c.UpstreamLoanTime)), limits.FormatDuration(int64(minLoanTime)))
+	case c.IsCluster() && (c.UpstreamLoanTime > 0 || strings.HasSuffix(c.UpstreamDown, "%")):
+		return conflictf("--upstream-loan-time, and a share as --upstream-down, are for a standalone server: leave them out")
 	}
 	for _, shared := range c.ClusterShared {
 		for _, home := range c.UpstreamKeys {

@@ -14,8 +14,8 @@ var upstreamRows = []Row{{
 	Name: "stint_upstream_keys", Kind: Gauge, When: withUpstream, Help: "Keys with a loan from the home cluster.",
 	values: fromHome(func(s *upstream.Status) float64 { return float64(s.Purses) }),
 }, {
-	Name: "stint_upstream_requests_total", Kind: Counter, When: withUpstream, Labels: []string{"outcome"}, Bound: "local, home, denied-again, failed, uncertain",
-	Help: "Requests for keys of the home cluster: granted from lent tokens (local), decided by home, denied because home had just denied a request for the same key, answered UPSTREAM (failed) or UNCERTAIN.",
+	Name: "stint_upstream_requests_total", Kind: Counter, When: withUpstream, Labels: []string{"outcome"}, Bound: "local, home, denied-again, failed, uncertain, granted-alone, denied-alone",
+	Help: "Requests for keys of the home cluster: granted from lent tokens (local), decided by home, denied because home had just denied a request for the same key, answered UPSTREAM (failed) or UNCERTAIN, or granted or denied as --upstream-down says because home did not answer (granted-alone, denied-alone).",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if s := r.Upstream; s != nil {
 			emit(float64(s.Local), "local")
@@ -23,6 +23,8 @@ var upstreamRows = []Row{{
 			emit(float64(s.Repeated), "denied-again")
 			emit(float64(s.Failed), "failed")
 			emit(float64(s.Uncertain), "uncertain")
+			emit(float64(s.GrantedAlone), "granted-alone")
+			emit(float64(s.DeniedAlone), "denied-alone")
 		}
 	},
 }, {

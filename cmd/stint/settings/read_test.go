@@ -113,7 +113,7 @@ func TestEverySettingEveryWay(t *testing.T) {
 		"cluster-advertise": "127.0.0.1:7379", "advertise": "127.0.0.1:7000", "redirect": "moved", "decide-timeout": "2s", "shutdown-grace": "3s", "cluster-heartbeat": "1s",
 		"cluster-disk-timeout": "3s", "groups": "3", "cluster-replicas": "3", "cluster-shared": "global:*,t:*", "cluster-ahead": "2s", "cluster-log": "boltdb", "cluster-log-size": "1gb", "cluster-import": "old", "cluster-secret": "#" + strings.Repeat("0a", 32), "cluster-tls-cert": "cert.pem", "cluster-tls-key": "key.pem",
 		"cluster-tls-ca": "ca.pem", "cluster-insecure": "yes", "upstream": "10.0.0.1:6379", "upstream-keys": "g:*,h", "upstream-user": "east", "upstream-password-file": "secret",
-		"upstream-tls": "yes", "upstream-tls-ca": "ca.pem", "upstream-timeout": "3s", "log-level": "debug", "log-format": "json",
+		"upstream-tls": "yes", "upstream-tls-ca": "ca.pem", "upstream-timeout": "3s", "upstream-policies": "api*", "upstream-down": "10%", "upstream-deny-for": "1s", "upstream-loan-time": "1m", "log-level": "debug", "log-format": "json",
 	}
 	for i := range config.Settings {
 		s := &config.Settings[i]

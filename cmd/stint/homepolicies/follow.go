@@ -1,0 +1,233 @@
+// Package homepolicies keeps policies of the home cluster in a server as they are there.
+package homepolicies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/engine/glob"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/policyset"
+	"github.com/stintdb/stint/server/upstream"
+)
+
+// Follower follows the policies of home. While home does not answer, the policies stay as they are.
+type Follower struct {
+	Patterns []string         // of package glob: the names of the policies
+	Home     upstream.Options // how to connect
+	Leads    func() bool      // only then this server changes policies
+	Log      *slog.Logger
+
+	conn net.Conn // nil while there is none
+	next int      // address
+}
+
+// every is the time between two looks at the policies of home.
+const every = 2 * time.Second
+
+// Follow looks at the policies of home until ctx ends.
+func (f *Follower) Follow(ctx context.Context, s *server.Server) {
+	ticks := time.NewTicker(every)
+	defer ticks.Stop()
+	for failure := ""; ; {
+		if f.Leads() {
+			err := f.update(ctx, s)
+			if err == nil {
+				failure = ""
+			} else if err.Error() != failure && ctx.Err() == nil {
+				failure = err.Error()
+				f.Log.Error("could not take over the policies of the home cluster; the policies stay as they are", "error", err)
+			}
+		}
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			f.close()
+			return
+		}
+	}
+}
+
+func (f *Follower) close() {
+	if f.conn != nil {
+		f.conn.Close()
+	}
+	f.conn = nil
+}
+
+// update makes the policies of the server those of home, all of them or none. Policies with other names stay.
+func (f *Follower) update(ctx context.Context, s *server.Server) error {
+	there, err := f.read(ctx)
+	if err != nil {
+		f.close()
+		return err
+	}
+	have, err := policyset.Of(s)
+	if err != nil {
+		return err
+	}
+	want := policyset.Set{}
+	for name, p := range have {
+		if !f.isOfHome(name) {
+			want[name] = p
+		}
+	}
+	for name, p := range there {
+		want[name] = p
+	}
+	if want.Version() == have.Version() {
+		return nil
+	}
+	_, changes, err := policyset.Apply(ctx, s, server.FromSettings, want, true, have.Version())
+	if err == nil && len(changes) > 0 {
+		f.Log.Info("took over policies of the home cluster", "changes", len(changes))
+	}
+	return err
+}
+
+func (f *Follower) isOfHome(name string) bool {
+	return slices.ContainsFunc(f.Patterns, func(pattern string) bool { return glob.Match(pattern, name) })
+}
+
+// read returns the policies of home.
+func (f *Follower) read(ctx context.Context) (policyset.Set, error) {
+	if err := f.connect(ctx); err != nil {
+		return nil, err
+	}
+	names, err := f.do("RL.POLICY", "LIST")
+	if err != nil {
+		return nil, err
+	}
+	set := policyset.Set{}
+	for _, name := range textsOf(names) {
+		if !f.isOfHome(name) {
+			continue
+		}
+		p, err := f.readOne(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.Limits) > 0 { // otherwise it was deleted a moment ago
+			set[name] = p
+		}
+	}
+	return set, nil
+}
+
+func (f *Follower) readOne(name string) (p policyset.Policy, err error) {
+	reply, err := f.do("RL.POLICY", "GET", name)
+	if err != nil {
+		return p, err
+	}
+	fields := elementsOf(reply)
+	overrides := int64(0)
+	for ; len(fields) >= 2; fields = fields[2:] {
+		switch value := fields[1]; fields[0].String() {
+		case "limits":
+			p.Limits = textsOf(value)
+		case "overrides":
+			overrides = value.Int()
+		case "shadow":
+			p.Shadow = value.Int() == 1
+		case "strict":
+			p.Strict = value.Int() == 1
+		}
+	}
+	for from, more := "", overrides > 0; more; {
+		if reply, err = f.do("RL.POLICY", "OVERRIDES", name, "FROM", from, "COUNT", "1000"); err != nil {
+			return p, err
+		}
+		page := elementsOf(reply)
+		if len(page) != 2 {
+			return p, errReply
+		}
+		if p.Overrides == nil {
+			p.Overrides = map[string][]string{}
+		}
+		for _, one := range elementsOf(page[1]) {
+			if pair := elementsOf(one); len(pair) == 2 {
+				p.Overrides[pair[0].String()] = textsOf(pair[1])
+			}
+		}
+		from = page[0].String()
+		more = len(page[0].Data) > 0
+	}
+	return p, nil
+}
+
+// connect connects to the next address, unless there is a connection.
+func (f *Follower) connect(ctx context.Context) error {
+	if f.conn != nil {
+		return nil
+	}
+	address := f.Home.Addresses[f.next%len(f.Home.Addresses)]
+	f.next++
+	ctx, cancel := context.WithTimeout(ctx, replyWithin)
+	defer cancel()
+	conn, err := f.Home.Dial(ctx, address)
+	if err != nil {
+		return err
+	}
+	f.conn = conn
+	if words := f.Home.Login(); words != nil {
+		_, err = f.do(words...)
+	}
+	return err
+}
+
+// Bounds of a reply of home.
+const (
+	replyWithin = 5 * time.Second
+	maxReply    = 64 << 20
+)
+
+var errReply = errors.New("the home cluster sent a reply that does not fit the request")
+
+// do sends a command to home and returns the reply.
+func (f *Follower) do(words ...string) (reply redcon.RESP, err error) {
+	out := redcon.AppendArray(nil, len(words))
+	for _, w := range words {
+		out = redcon.AppendBulkString(out, w)
+	}
+	_ = f.conn.SetDeadline(time.Now().Add(replyWithin))
+	if _, err := f.conn.Write(out); err != nil {
+		return reply, err
+	}
+	in, chunk := []byte(nil), make([]byte, 64<<10)
+	for len(in) < maxReply {
+		n, err := f.conn.Read(chunk)
+		if err != nil {
+			return reply, err
+		}
+		in = append(in, chunk[:n]...)
+		if used, reply := redcon.ReadNextRESP(in); used > 0 {
+			if reply.Type == redcon.Error {
+				return reply, fmt.Errorf("%s: %.200s", words[0], reply.String())
+			}
+			return reply, nil
+		}
+	}
+	return reply, errReply
+}
+
+func elementsOf(array redcon.RESP) (all []redcon.RESP) {
+	array.ForEach(func(one redcon.RESP) bool {
+		all = append(all, one)
+		return true
+	})
+	return all
+}
+
+func textsOf(array redcon.RESP) (all []string) {
+	for _, one := range elementsOf(array) {
+		all = append(all, one.String())
+	}
+	return all
+}
