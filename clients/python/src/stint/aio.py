@@ -285,19 +285,19 @@ class AsyncLimiter(Base):
         is its place in the line: 0 to 9, the most urgent, and 5 by default. A wait that is cancelled gives back its
         tokens, or the holder's place.
         """
-        chosen, until = asks.as_limit(limit), time.monotonic() + seconds_of(max_wait)
+        chosen, until = asks.as_limit(limit), self._now() + seconds_of(max_wait)
         check_priority(chosen, priority)
         while True:
-            left = max(0.0, until - time.monotonic())
+            left = max(0.0, until - self._now())
             if chosen.algorithm.reserves:
                 reservation = await self.reserve(key, chosen, n, max_wait=left)
-                result, pause = reservation.result, reservation.delay
+                result, pause = reservation.result, reservation.result.wait
             else:
                 allowed = self.allow(key, chosen, n)
                 result, pause = await to_the_end(allowed, lambda taken: self._give_back(key, chosen, taken)), 0.0
                 if chosen.holder and not result.allowed and result.source is Source.SERVER and left > 0:
                     result = await self._wait_for_place(key, chosen, until, priority)
-                    left = max(0.0, until - time.monotonic())
+                    left = max(0.0, until - self._now())
             if not result.allowed:
                 pause = give_up(chosen, result, n, left, self._settings.when_down)
             try:
@@ -313,13 +313,13 @@ class AsyncLimiter(Base):
         """Wait on the server, and again if that connection ends: the holder has one place, however often it asks."""
         begun, failure, reply = time.monotonic(), None, None
         for pause in pauses():
-            left = until - time.monotonic()
+            left = until - self._now()
             ask = asks.place(key, limit, left, priority)
             try:
                 reply, failure = await self._link.call_apart(ask.packed, left + self._timeout), None
             except StintError as error:
                 failure = error
-                if may_pass(error) and until - time.monotonic() > pause:
+                if may_pass(error) and until - self._now() > pause:
                     await asyncio.sleep(pause)
                     continue
             except BaseException:  # a place that was granted just now has nobody to use it

@@ -174,6 +174,10 @@ class Base:
             return asks.check(what, caller, request, self._assumed(what), False)
         return asks.everything(what, request, False)
 
+    def _now(self) -> float:
+        """Return the time by which waits are measured, in seconds."""
+        return time.monotonic()
+
     def _assumed(self, policy: str) -> Sequence[Limit]:
         if not isinstance(policy, str):
             raise InvalidError(f"policy: must be the name of a policy, as str, got {policy!r}")

@@ -7,13 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from ..aio import AsyncLimiter
-from ..asks import Key, as_limit
+from ..asks import Key
 from ..errors import ServerError, UnavailableError, from_reply
 from ..limiter import Limiter
 from ..limits import Limit
 from ..policy import Policy, fail_open
 from ..results import Result
-from ..waiting import LONGEST_WAIT, give_up, seconds_of
 from ..wire import Decoder
 from .server import FakeServer
 
@@ -40,6 +39,10 @@ class _Fake:
         self.clock = clock or Clock()
         self.server = FakeServer(self.clock.now)
         self.is_down = False
+        self._begun = self.clock.now()
+
+    def _now(self) -> float:
+        return float(self.clock.now() - self._begun)
 
     def _execute(self, packed: bytes) -> Any:
         if self.is_down:
@@ -63,27 +66,12 @@ class FakeLimiter(_Fake, Limiter):
     def _ask(self, ask: Any) -> Any:
         return self._execute(ask.packed)
 
-    def wait(
-        self,
-        key: Key,
-        limit: Limit | str,
-        n: int = 1,
-        *,
-        max_wait: float = LONGEST_WAIT,
-        priority: int | None = None,
-    ) -> Result:
-        """Set the clock ahead instead of sleeping."""
-        chosen, max_wait = as_limit(limit), seconds_of(max_wait)
-        while True:
-            if chosen.algorithm.reserves:
-                result = self.reserve(key, chosen, n, max_wait=max_wait).result
-            else:
-                result = self.allow(key, chosen, n)
-            pause = result.wait if result else give_up(chosen, result, n, max_wait, self._settings.when_down)
-            self.clock.advance(pause)
-            if result:
-                return result
-            max_wait -= pause
+    def _sleep(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    def _wait_for_place(self, key: Key, limit: Limit, until: float, priority: int | None) -> Result:
+        """Return the denial: the clock is then set ahead to the end of the first place."""
+        return self.allow(key, limit)
 
 
 class FakeAsyncLimiter(_Fake, AsyncLimiter):
@@ -96,24 +84,9 @@ class FakeAsyncLimiter(_Fake, AsyncLimiter):
     async def _ask(self, ask: Any) -> Any:
         return self._execute(ask.packed)
 
-    async def wait(
-        self,
-        key: Key,
-        limit: Limit | str,
-        n: int = 1,
-        *,
-        max_wait: float = LONGEST_WAIT,
-        priority: int | None = None,
-    ) -> Result:
-        """Set the clock ahead instead of sleeping."""
-        chosen, max_wait = as_limit(limit), seconds_of(max_wait)
-        while True:
-            if chosen.algorithm.reserves:
-                result = (await self.reserve(key, chosen, n, max_wait=max_wait)).result
-            else:
-                result = await self.allow(key, chosen, n)
-            pause = result.wait if result else give_up(chosen, result, n, max_wait, self._settings.when_down)
-            self.clock.advance(pause)
-            if result:
-                return result
-            max_wait -= pause
+    async def _sleep(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    async def _wait_for_place(self, key: Key, limit: Limit, until: float, priority: int | None) -> Result:
+        """Return the denial: the clock is then set ahead to the end of the first place."""
+        return await self.allow(key, limit)
