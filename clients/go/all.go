@@ -18,6 +18,7 @@ type Keyed struct {
 	cost    int64
 	hasCost bool
 	keep    Keep
+	orElse  bool
 }
 
 // On is the limit on a key, for [Limiter.All].
@@ -36,8 +37,11 @@ func (k Keyed) Keep(part Keep) Keyed {
 	return k
 }
 
-// tokens is the number asked of the limit by a call for n.
+// tokens is the number asked of the limit by a call for n. What the limits before OrElse lack is not known.
 func (k Keyed) tokens(n int64) int64 {
+	if k.orElse {
+		return 0
+	}
 	if k.hasCost {
 		return k.cost
 	}
@@ -45,14 +49,15 @@ func (k Keyed) tokens(n int64) int64 {
 }
 
 // keeps reports whether a part of the limit can be left to others. For further limits the server has no Keep.
-func (l Limit) keeps() bool {
-	return l.algorithm != leakyQueue && l.algorithm != fairShare && l.algorithm != adaptive
-}
+func (l Limit) keeps() bool { return !words[l.algorithm].noKeep }
 
 // check refuses requests that the protocol cannot express.
 func (k Keyed) check() error {
 	if k.cost < 0 {
 		return fmt.Errorf("%w: the cost must not be below 0, got %d", ErrInvalid, k.cost)
+	}
+	if k.orElse && k.Limit.algorithm != balance {
+		return fmt.Errorf("%w: OrElse is for a Balance, got %v", ErrInvalid, k.Limit)
 	}
 	if err := k.keep.check(); err != nil {
 		return err
@@ -62,6 +67,9 @@ func (k Keyed) check() error {
 
 // appendSpec appends the limit as RL.ALL takes it. keep applies if the limit states none.
 func (k Keyed) appendSpec(arguments []any, keep Keep) []any {
+	if k.orElse {
+		arguments = append(arguments, "ELSE")
+	}
 	arguments = append(arguments, words[k.Limit.algorithm].spec, k.Key)
 	arguments = k.Limit.appendOptions(k.Limit.appendArguments(arguments))
 	if k.hasCost {
@@ -173,7 +181,7 @@ func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, r Request,
 		var reply any
 		if reply, err = ask(ctx, arguments); err == nil {
 			var m MultiResult
-			if m, err = parseMulti(reply); err == nil {
+			if m, err = parseMulti(reply, endsWithBalance(limits)); err == nil {
 				return m, nil
 			}
 		}
@@ -183,6 +191,10 @@ func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, r Request,
 		err = nil
 	}
 	return m, err
+}
+
+func endsWithBalance(limits []Keyed) bool {
+	return len(limits) > 0 && limits[len(limits)-1].Limit.algorithm == balance
 }
 
 // fallBackSeveral returns the fallback's decision on a request for n tokens of several limits.

@@ -76,6 +76,7 @@ func (l *Limiter) AtMost(ctx context.Context, key string, limit Limit, n int64) 
 	if n < 0 || !limit.Corrects() {
 		return Result{}, fmt.Errorf("%w: AtMost needs a bucket or a window and 0 tokens or more, got %v and %d", ErrInvalid, limit, n)
 	}
+	limit.spread = false // nobody is denied
 	arguments := limit.appendArguments([]any{"RL.ATMOST", string(shortKey(key)), words[limit.algorithm].spec})
 	reply, err := l.ask(ctx, limit.appendOptions(append(arguments, n)))
 	if err != nil {
@@ -112,6 +113,9 @@ func (l *Limiter) decide(ctx context.Context, key serverKey, limit Limit, n int6
 	if n < 1 {
 		return Result{}, errTokens(n)
 	}
+	if limit.algorithm == concurrency && n != 1 {
+		return Result{}, fmt.Errorf("%w: CC.ACQUIRE asks for one place, got %d", ErrInvalid, n)
+	}
 	arguments, err := limit.command(key, n, options)
 	if err != nil {
 		return Result{}, err
@@ -139,7 +143,10 @@ func errTokens(n int64) error {
 func (l Limit) command(key serverKey, n int64, options []any) ([]any, error) {
 	arguments := make([]any, 0, 8)
 	arguments = append(arguments, words[l.algorithm].command, string(key))
-	arguments = l.appendOptions(append(l.appendArguments(arguments), n))
+	if arguments = l.appendArguments(arguments); l.algorithm != concurrency {
+		arguments = append(arguments, n)
+	}
+	arguments = l.appendOptions(arguments)
 	if options[0] == "" {
 		return arguments, nil
 	}

@@ -11,8 +11,10 @@ func (l Limit) appendArguments(to []any) []any {
 		return append(to, l.tokens-1, l.count, int64(l.period/time.Second))
 	}
 	switch l.algorithm {
-	case fairShare:
+	case fairShare, concurrency:
 		return append(to, l.tokens, l.second(), l.member)
+	case balance:
+		return to
 	case adaptive:
 		return append(to, l.tokens, perPeriod(l.least, l.period), l.second())
 	}
@@ -32,6 +34,12 @@ func (l Limit) appendOptions(to []any) []any {
 	}
 	if l.history != 0 {
 		to = append(to, "HISTORY", l.history)
+	}
+	if l.rollover != 0 {
+		to = append(to, "ROLLOVER", strconv.Itoa(l.rollover)+"%")
+	}
+	if l.segments != 0 {
+		to = append(to, "SEGMENTS", l.segments)
 	}
 	if l.hasWarn() {
 		to = append(to, "WARN", strconv.Itoa(l.warn)+"%")

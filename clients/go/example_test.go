@@ -267,6 +267,28 @@ func ExampleLimiter_Wait() {
 	// stint: would have to wait longer than the deadline allows
 }
 
+func ExampleLimiter_Place() {
+	limiter := exampleLimiter()
+	defer limiter.Close()
+	export := func(ctx context.Context, job string) error {
+		place, err := limiter.Place(ctx, "example:exports", stint.Concurrency(1, time.Minute, job))
+		if err != nil {
+			return err
+		}
+		defer place.Close()
+		fmt.Println(job, "has the place")
+		return nil
+	}
+	for _, job := range []string{"job-7", "job-8"} { // at other times, the second would wait
+		if err := export(context.Background(), job); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// job-7 has the place
+	// job-8 has the place
+}
+
 func ExampleLimiter_Reserve() {
 	limiter := exampleLimiter()
 	defer limiter.Close()

@@ -21,6 +21,9 @@ type Extension struct {
 	// Remember, if it is above 0, is how long from now the request can be settled at least. It is rounded up to
 	// milliseconds.
 	Remember time.Duration
+	// Split has [LimitState].Granted set if the last limit is a [Balance], to what the request and all its extensions
+	// took.
+	Split bool
 }
 
 // Extend takes more tokens of the same limits for a request with this ID. A denial takes nothing. [Limiter.Settle] then
@@ -41,6 +44,9 @@ func (l *Limiter) extend(ctx context.Context, id string, e Extension, limits []K
 	}
 	if e.Remember > 0 {
 		arguments = append(arguments, "FOR", remembered(e.Remember))
+	}
+	if e.Split {
+		arguments = append(arguments, "SPLIT")
 	}
 	m, err = l.several(ctx, "Extend", string(shortKey(id)), Request{Tokens: e.Tokens, ID: id}, arguments, limits, invalid)
 	if errors.Is(err, redis.Nil) {

@@ -57,6 +57,7 @@ func TestGroups(t *testing.T) {
 	if err != nil || all.Load() != keys {
 		t.Errorf("all masters have %d of %d keys (%v)", all.Load(), keys, err)
 	}
+	waitsInLine(t, client)
 	cluster.Node(at[0]).Kill()
 	waitFor(t, "the other two answer for all keys", func() bool {
 		client.ReloadState(ctx)

@@ -148,7 +148,7 @@ func (s *Leases) find(key serverKey, limit Limit) *lease {
 // leasable reports whether a limit can be leased. The server lends an eighth of the tokens that are left, so none of
 // fewer than eight.
 func (s *Leases) leasable(limit Limit) bool {
-	known := limit.algorithm == tokenBucket || limit.algorithm == fixedWindow
+	known := limit.algorithm == tokenBucket || limit.algorithm == fixedWindow && limit.rollover == 0
 	return known && limit.check() == nil && limit.tokens >= 8
 }
 

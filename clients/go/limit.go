@@ -8,7 +8,8 @@ import (
 )
 
 // A Limit is the number of tokens that may be taken, and the rate or window in which they come back. The zero Limit is
-// not valid; make one with [PerSecond] and its siblings, [Per], [Window], [SlidingWindow], [SlidingLog] or [GCRA].
+// not valid; make one with [PerSecond] and its siblings, [Per], [Window], [SlidingWindow], [SlidingLog], [GCRA],
+// [Concurrency] or [Balance].
 // Limits are values: they can be compared, copied and kept in variables.
 //
 // Numbers of tokens are from 1 to 1,000,000,000,000, durations whole milliseconds from 1 ms to 10 years. A call with a
@@ -21,12 +22,14 @@ type Limit struct {
 	window    Period        // of Window
 	least     int64         // of Adaptive: tokens that come back in period at the lowest rate
 	weight    int64         // of Member
-	member    string
-	zone      string // of In
-	from      string // of From
-	history   int    // of History
-	warn      int    // of Warn, in percent
-	spread    bool   // of Spread
+	member    string        // of Member; the holder of Concurrency
+	zone      string        // of In
+	from      string        // of From
+	history   int           // of History
+	warn      int           // of Warn, in percent
+	spread    bool          // of Spread
+	segments  int           // of Segments
+	rollover  int           // of Rollover, in percent
 }
 
 type algorithm uint8
@@ -41,19 +44,26 @@ const (
 	slidingLog
 	fairShare
 	adaptive
+	concurrency
+	balance
 )
 
 // words are the algorithms' commands and, in RL.ALL, specs. Of commands that lack options which others have, also their
 // options, and a sentence on the way out.
-var words = [...]struct{ command, spec, options, instead string }{
+var words = [...]struct {
+	command, spec, options, instead string
+	noKeep, noWarn                  bool
+}{
 	tokenBucket:   {command: "TB.ACQUIRE", spec: "TB"},
-	leakyQueue:    {command: "LB.QUEUE", spec: "LQ"},
-	gcra:          {command: "CL.THROTTLE", spec: "CL", instead: "take Per(…).Burst(…) on another key"},
+	leakyQueue:    {command: "LB.QUEUE", spec: "LQ", noKeep: true},
+	gcra:          {command: "CL.THROTTLE", spec: "CL", instead: "take Per(…).Burst(…) on another key", noWarn: true},
 	fixedWindow:   {command: "FW.ACQUIRE", spec: "FW"},
 	slidingWindow: {command: "SW.ACQUIRE", spec: "SW"},
 	slidingLog:    {command: "SL.ACQUIRE", spec: "SL"},
-	fairShare:     {command: "FS.ACQUIRE", spec: "FS", options: "PEEK", instead: "ask for tokens with Allow"},
-	adaptive:      {command: "AD.ACQUIRE", spec: "AD", options: "PEEK MAXWAIT", instead: "ask for tokens with Allow"},
+	fairShare:     {command: "FS.ACQUIRE", spec: "FS", options: "PEEK", instead: "ask for tokens with Allow", noKeep: true, noWarn: true},
+	adaptive:      {command: "AD.ACQUIRE", spec: "AD", options: "PEEK MAXWAIT", instead: "ask for tokens with Allow", noKeep: true, noWarn: true},
+	concurrency:   {command: "CC.ACQUIRE", spec: "CC", options: "PEEK", instead: "ask for a place with Allow or Place", noKeep: true},
+	balance:       {command: "BAL.ACQUIRE", spec: "BAL", options: "PEEK UPTO FORCE", instead: "ask for credits with Allow", noKeep: true, noWarn: true},
 }
 
 // PerSecond is a token bucket that is refilled with n tokens a second. It holds n tokens, or as many as Burst says.
@@ -180,7 +190,7 @@ func (l Limit) FillTime() time.Duration {
 // MoreAfter is the time from an answer under this limit until there are more tokens to take: the next token of a
 // bucket, the first one after a debt, the next place in a queue, the next window; 0 when all tokens are there. After a
 // denial it is never later than RetryAfter. It is not known, and ok is false, for sliding windows and logs, members of
-// a fair share and adaptive limits unless they denied the request, and when the limiter's fallback decided.
+// a fair share, adaptive and concurrency limits unless they denied the request, and when the limiter's fallback decided.
 func (l Limit) MoreAfter(r Result) (after time.Duration, ok bool) {
 	denied := !r.Allowed && r.RetryAfter != Never
 	switch {
@@ -188,7 +198,7 @@ func (l Limit) MoreAfter(r Result) (after time.Duration, ok bool) {
 		return 0, false
 	case r.Source == Local:
 		return r.RetryAfter, true
-	case l.algorithm == slidingWindow, l.algorithm == slidingLog, l.algorithm == fairShare, l.algorithm == adaptive, l.algorithm != fixedWindow && l.count < 1:
+	case l.algorithm == slidingWindow, l.algorithm == slidingLog, l.algorithm == fairShare, l.algorithm == adaptive, l.algorithm == concurrency, l.algorithm != fixedWindow && l.count < 1:
 		return max(0, r.RetryAfter), denied
 	}
 	after = r.ResetAfter
@@ -214,9 +224,11 @@ func (l Limit) String() string {
 	return text
 }
 
-// Corrects reports whether [Limiter.AtMost] can lower the limit: it is a bucket or a window, and no queue, fair share or
-// adaptive limit.
-func (l Limit) Corrects() bool { return l.algorithm != none && l.keeps() }
+// Corrects reports whether [Limiter.AtMost] can lower the limit: it is a bucket or a window without Segments and
+// Rollover.
+func (l Limit) Corrects() bool {
+	return l.algorithm != none && l.keeps() && l.segments == 0 && l.rollover == 0
+}
 
 // check refuses limits that the protocol cannot express. The server checks ranges.
 func (l Limit) check() error {
@@ -224,6 +236,8 @@ func (l Limit) check() error {
 	switch l.algorithm {
 	case none:
 		return fmt.Errorf("%w: the zero Limit; make one with PerSecond, Window, …", ErrInvalid)
+	case balance:
+		return nil
 	case gcra:
 		unit = time.Second
 	case fixedWindow:
@@ -234,6 +248,8 @@ func (l Limit) check() error {
 		parameter = "window"
 	case slidingWindow, slidingLog:
 		parameter = "window"
+	case concurrency:
+		parameter = "ttl"
 	}
 	if l.period <= 0 || l.period%unit != 0 {
 		return fmt.Errorf("%w: %s: the %s must be a whole number of %v above zero, got %v", ErrInvalid, words[l.algorithm].command, parameter, unit, l.period)
@@ -243,8 +259,12 @@ func (l Limit) check() error {
 		return l.checkMember()
 	case adaptive:
 		return l.checkLeast()
+	case concurrency:
+		if l.member == "" {
+			return fmt.Errorf("%w: CC.ACQUIRE: a concurrency limit needs the name of a holder", ErrInvalid)
+		}
 	}
-	return l.checkWarn()
+	return l.checkOptions()
 }
 
 // ceilMulDiv is a × b / c, rounded up and at most MaxInt64/2. The numbers must be above zero.

@@ -26,18 +26,23 @@ type connection struct {
 	breaker *breaker
 	first   firstCalls
 	streams estimates
+	node    func(ctx context.Context, key string) *redis.Client // nil if the sender names none
 	close   func() error
 	once    sync.Once
+
+	ended context.Context // over when the limiter is closed
+	end   context.CancelFunc
 }
 
 // settings belong to one limiter; With copies them.
 type settings struct {
-	timeout time.Duration
-	policy  Policy
-	local   *local // of LocalShare
-	assumed map[string][]Limit
-	hooks   []Hooks
-	left    **call // where to put a call that was sent and whose reply the caller did not see; see leaving
+	timeout  time.Duration
+	policy   Policy
+	local    *local // of LocalShare
+	assumed  map[string][]Limit
+	hooks    []Hooks
+	priority int    // of Priority
+	left     **call // where to put a call that was sent and whose reply the caller did not see; see leaving
 
 	connectTimeout time.Duration
 	failures       int
@@ -118,7 +123,7 @@ func ClientOptions(configure func(*redis.Options)) Option {
 }
 
 func newSettings(whenDown Policy, options []Option) settings {
-	s := settings{timeout: DefaultTimeout, connectTimeout: DefaultConnectTimeout, failures: defaultFailures, coolDown: defaultCoolDown}
+	s := settings{timeout: DefaultTimeout, connectTimeout: DefaultConnectTimeout, failures: defaultFailures, coolDown: defaultCoolDown, priority: usualPriority}
 	WhenDown(whenDown)(&s)
 	for _, option := range options {
 		option(&s)
@@ -175,6 +180,13 @@ func (s settings) connect(address string) *redis.Client {
 
 func start(s sender, set settings, closeSender func() error) *Limiter {
 	c := &connection{first: firstCalls{connectTimeout: set.connectTimeout}, close: closeSender}
+	c.node = func(context.Context, string) *redis.Client { return nil }
+	if named, ok := s.(interface {
+		node(ctx context.Context, key string) *redis.Client
+	}); ok {
+		c.node = named.node
+	}
+	c.ended, c.end = context.WithCancel(context.Background())
 	c.breaker = &breaker{failures: int32(set.failures), coolDown: set.coolDown, changed: func(open bool, cause error) {
 		tellBreaker(set.hooks, open, cause)
 	}}
@@ -219,6 +231,7 @@ func leaving(l *Limiter, left **call) *Limiter {
 // ErrClosed.
 func (l *Limiter) Close() (err error) {
 	l.once.Do(func() {
+		l.end()
 		l.breaker.close()
 		l.pipe.close()
 		err = l.connection.close()

@@ -72,8 +72,11 @@ func (l *local) bucket(now time.Time, k Keyed) *rate.Limiter {
 	if len(l.buckets) >= maxLocalKeys && !l.sweep(now) {
 		return nil
 	}
-	tokens := max(1, int(l.share*float64(k.Limit.Tokens())))
-	b := rate.NewLimiter(rate.Limit(l.share*float64(k.Limit.count)/k.Limit.period.Seconds()), tokens)
+	b := rate.NewLimiter(1, 0) // of a balance, nobody knows the credits
+	if k.Limit.algorithm != balance {
+		tokens := max(1, int(l.share*float64(k.Limit.Tokens())))
+		b = rate.NewLimiter(rate.Limit(l.share*float64(k.Limit.count)/k.Limit.period.Seconds()), tokens)
+	}
 	l.buckets[key] = b
 	return b
 }

@@ -12,8 +12,8 @@ import (
 type Request struct {
 	// Tokens is the number asked of each limit that has no Cost. It must be above 0.
 	Tokens int64
-	// Keep is the part that the request leaves of each limit that has no Keep, except of queues, fair shares
-	// and adaptive limits. It excludes MaxWait.
+	// Keep is the part that the request leaves of each limit that has no Keep, except of limits that have none.
+	// It excludes MaxWait.
 	Keep Keep
 	// MaxWait, if it is above 0, reserves: buckets may grant tokens that will be there within this time, and queues
 	// only places with a wait that is no longer. Wait for [MultiResult].Wait before acting. Windows, and limits with a
@@ -27,6 +27,8 @@ type Request struct {
 	// ShowWarn has [LimitState].Warn set for the limits of a policy that warn. It is for CheckWith only; limits given
 	// to AllWith need none.
 	ShowWarn bool
+	// Split has [LimitState].Granted set if the last limit is a [Balance], and [LimitState].Warn as ShowWarn does.
+	Split bool
 	// ID, if it is not empty, is the key under which the server remembers a grant, for the time of Remember. The same
 	// request with the same ID again is answered alike and takes nothing, so the limiter repeats it when a reply is
 	// lost, and the caller may. A request with other parameters needs a new ID. Afterwards [Limiter.Settle] charges the
@@ -64,14 +66,16 @@ func (r Request) appendOptions(arguments []any) []any {
 	if r.ID != "" {
 		arguments = append(arguments, "AS", string(shortKey(r.ID)), "FOR", remembered(r.Remember))
 	}
+	if r.Split {
+		arguments = append(arguments, "SPLIT")
+	}
 	return arguments
 }
 
 // A Keep is the part of a limit that a request leaves to others: it is granted only if so much remains afterwards. Less
 // important requests keep more, so they are denied first: see
 // https://github.com/stintdb/stint/blob/main/docs/recipes/priorities.md. Make one with [KeepTokens] or [KeepPercent];
-// the zero Keep leaves nothing. It is for buckets and windows, not for queues, fair shares
-// and adaptive limits. [LocalShare] takes no account of it.
+// the zero Keep leaves nothing. It is for buckets and windows. [LocalShare] takes no account of it.
 type Keep string
 
 // KeepTokens leaves n tokens.

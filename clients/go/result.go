@@ -23,6 +23,9 @@ type Result struct {
 	// RetryAfter is, after a denial, the time until the same request would be allowed if no other caller takes tokens;
 	// or Never. It is 0 when the request was allowed.
 	RetryAfter time.Duration
+	// NeedsPayment says, after a denial, that waiting does not help: a [Balance] lacks credits, and a payment adds them.
+	// RetryAfter is Never.
+	NeedsPayment bool
 	// Wait is, after a grant, the time to wait before going ahead. It is 0 except for places in a queue and for
 	// reservations.
 	Wait time.Duration
@@ -107,6 +110,7 @@ func (l Limit) parseResult(reply any, asked int64) (Result, error) {
 		r.Wait = wait(n[3], time.Millisecond)
 	} else {
 		r.RetryAfter = wait(n[3], time.Millisecond)
+		r.NeedsPayment = l.algorithm == balance && r.RetryAfter == Never
 	}
 	return r, nil
 }
@@ -130,6 +134,9 @@ type MultiResult struct {
 	// RetryAfter is, after a denial, the time until the same request would be allowed if no other caller takes tokens;
 	// or Never.
 	RetryAfter time.Duration
+	// NeedsPayment says, after a denial, that waiting does not help: the balance lacks credits, and a payment adds them.
+	// Of a policy it is known with [Request].Split only.
+	NeedsPayment bool
 	// Wait is, after a grant, the time to wait before going ahead: the longest wait among the limits. It is 0 except
 	// with a queue and with [Request].MaxWait.
 	Wait time.Duration
@@ -146,12 +153,13 @@ type LimitState struct {
 	Remaining  int64         // whole tokens left
 	ResetAfter time.Duration // time until the key is at its full limit
 	Warn       bool          // the use has reached the limit's threshold; of a policy, with [Request].ShowWarn
+	Granted    int64         // tokens taken from it, where the last limit is a [Balance]; with [Request].Split only
 }
 
 // Result is the answer in the form of a single limit's: that of the limit that denied or, if none did, of the limit
 // with the smallest remaining fraction.
 func (m MultiResult) Result() Result {
-	r := Result{Allowed: m.Allowed, Granted: m.Granted, RetryAfter: m.RetryAfter, Wait: m.Wait, Source: m.Source, Cause: m.Cause}
+	r := Result{Allowed: m.Allowed, Granted: m.Granted, RetryAfter: m.RetryAfter, NeedsPayment: m.NeedsPayment, Wait: m.Wait, Source: m.Source, Cause: m.Cause}
 	if len(m.Limits) == 0 {
 		return r
 	}
@@ -170,7 +178,8 @@ func (m MultiResult) Result() Result {
 }
 
 // parseMulti reads the reply of RL.ALL, RL.CHECK and RL.EXTEND, which has a fifth part: the tokens reserved in all.
-func parseMulti(reply any) (MultiResult, error) {
+// bought says that the last limit is known to be a balance; a reply with SPLIT shows it.
+func parseMulti(reply any, bought bool) (MultiResult, error) {
 	values, ok := reply.([]any)
 	if !ok || len(values) < 4 || len(values) > 5 {
 		return MultiResult{}, fmt.Errorf("%w (%v)", errReply, reply)
@@ -190,15 +199,16 @@ func parseMulti(reply any) (MultiResult, error) {
 		m.RetryAfter = after
 	}
 	for i, limit := range limits {
-		count := 3
-		if values, _ := limit.([]any); len(values) == 4 { // it warns
-			count = 4
-		}
-		state, err := integers(limit, count)
+		values, _ := limit.([]any)
+		state, err := integers(limit, min(max(3, len(values)), 5)) // the fourth is warn, and the fifth what SPLIT shows
 		if err != nil {
 			return MultiResult{}, err
 		}
-		m.Limits[i] = LimitState{Limit: state[0], Remaining: state[1], ResetAfter: wait(state[2], time.Millisecond), Warn: count == 4 && state[3] == 1}
+		m.Limits[i] = LimitState{Limit: state[0], Remaining: state[1], ResetAfter: wait(state[2], time.Millisecond), Warn: len(state) > 3 && state[3] == 1}
+		if len(state) == 5 {
+			m.Limits[i].Granted, bought = state[4], true
+		}
 	}
+	m.NeedsPayment = bought && m.RetryAfter == Never && m.Binding == len(m.Limits)-1
 	return m, nil
 }

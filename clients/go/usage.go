@@ -74,17 +74,22 @@ func (l *Limiter) PolicyUsage(ctx context.Context, policy, id string, fields map
 	return usages, nil
 }
 
-// parseUsage reads a map, which before RESP3 is an array of names and values by turns.
-func parseUsage(reply any) (u Usage, err error) {
+// fieldsOf reads a map, which before RESP3 is an array of names and values by turns.
+func fieldsOf(reply any) map[any]any {
 	fields := map[any]any{}
 	switch r := reply.(type) {
 	case map[any]any:
-		fields = r
+		return r
 	case []any:
 		for i := 0; i+1 < len(r); i += 2 {
 			fields[r[i]] = r[i+1]
 		}
 	}
+	return fields
+}
+
+func parseUsage(reply any) (u Usage, err error) {
+	fields := fieldsOf(reply)
 	u.Key, _ = fields["key"].(string)
 	var start, end int64
 	for name, to := range map[string]*int64{"limit": &u.Limit, "used": &u.Used, "reserved": &u.Reserved, "lent": &u.Lent, "remaining": &u.Remaining, "start_ms": &start, "end_ms": &end} {

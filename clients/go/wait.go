@@ -89,7 +89,8 @@ func (l *Limiter) Wait(ctx context.Context, key string, limit Limit) error {
 }
 
 // WaitN waits for n tokens and takes them; nil means go ahead. With token buckets and queues, requests are served in
-// the order in which they reached Stint, with one round trip each. With other limits it asks again after RetryAfter,
+// the order in which they reached Stint, with one round trip each. For a place of a [Concurrency] limit, see
+// [Limiter.Place]. With other limits it asks again after RetryAfter,
 // and other callers may be quicker; so it does in the pause of an adaptive limit.
 //
 // When ctx has a deadline that is too near, it returns ErrWouldExceedDeadline at once and takes nothing. When ctx ends
@@ -99,29 +100,35 @@ func (l *Limiter) Wait(ctx context.Context, key string, limit Limit) error {
 // While Stint does not answer, the fallback decides: with FailOpen WaitN returns nil at once, with LocalShare it waits
 // for the local share, and with FailClosed it returns ErrDenied with the cause.
 func (l *Limiter) WaitN(ctx context.Context, key string, limit Limit, n int64) error {
+	_, err := l.wait(ctx, key, limit, n)
+	return err
+}
+
+// wait is WaitN with the answer.
+func (l *Limiter) wait(ctx context.Context, key string, limit Limit, n int64) (Result, error) {
 	for {
 		maxWait := longestWait
 		if deadline, ok := ctx.Deadline(); ok {
 			maxWait = max(0, time.Until(deadline))
 		}
 		result, err := l.waitOnce(ctx, key, limit, n, maxWait)
-		if err != nil {
-			return err
-		}
-		if result.Allowed {
-			return nil
+		if err != nil || result.Allowed {
+			return result, err
 		}
 		if err := l.policy.giveUp(limit, result, n, maxWait); err != nil {
-			return err
+			return result, err
 		}
 		if err := sleep(ctx, result.RetryAfter); err != nil {
-			return err
+			return result, err
 		}
 	}
 }
 
 // waitOnce asks once and, when it is granted, waits until the reserved time.
 func (l *Limiter) waitOnce(ctx context.Context, key string, limit Limit, n int64, maxWait time.Duration) (Result, error) {
+	if limit.algorithm == concurrency && n == 1 {
+		return l.waitForPlace(ctx, key, limit, maxWait)
+	}
 	if limit.algorithm != tokenBucket && limit.algorithm != leakyQueue && limit.algorithm != adaptive {
 		return l.AllowN(ctx, key, limit, n)
 	}
@@ -142,6 +149,8 @@ func (p Policy) giveUp(limit Limit, denied Result, n int64, maxWait time.Duratio
 	switch {
 	case denied.Source == Fallback && p.kind == failClosed:
 		return fmt.Errorf("%w: %w", ErrDenied, denied.Cause)
+	case denied.NeedsPayment:
+		return fmt.Errorf("%w: the balance has fewer than %d credits, and only a payment helps", ErrDenied, n)
 	case denied.RetryAfter == Never:
 		return fmt.Errorf("%w: %d tokens are more than %v can ever grant", ErrDenied, n, limit)
 	case denied.Source == Server && limit.algorithm == tokenBucket, denied.RetryAfter > maxWait, denied.Wait > maxWait:

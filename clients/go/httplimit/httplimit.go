@@ -122,7 +122,7 @@ func New(limiter Allower, name string, limit stint.Limit, key Key, options ...Op
 func NewPolicy(limiter *stint.Limiter, policy string, key Key, options ...Option) *Middleware {
 	m := newMiddleware(policy, key, options)
 	m.decide = func(r *http.Request, key string, n int64) (stint.Result, announcement, error) {
-		results, err := limiter.CheckWith(r.Context(), policy, callers.ID(key), stint.Request{Tokens: n, ShowWarn: true})
+		results, err := limiter.CheckWith(r.Context(), policy, callers.ID(key), stint.Request{Tokens: n, Split: true})
 		result := results.Result()
 		denied := !result.Allowed && result.RetryAfter != stint.Never // otherwise the reply does not include it
 		return result, announcement{fields.Unknown, moreAfter(result.RetryAfter, denied)}, err

@@ -14,11 +14,14 @@ const (
 	reducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
 )
 
-// Status is the status of the response to a denied request: 429 if a limit was reached, and 503 if Stint did not answer
-// and the limiter's fallback is to deny.
+// Status is the status of the response to a denied request: 429 if a limit was reached, 402 if only a payment helps, and
+// 503 if Stint did not answer and the limiter's fallback is to deny.
 func Status(denied stint.Result) int {
-	if denied.Source == stint.Fallback {
+	switch {
+	case denied.Source == stint.Fallback:
 		return http.StatusServiceUnavailable
+	case denied.NeedsPayment:
+		return http.StatusPaymentRequired
 	}
 	return http.StatusTooManyRequests
 }
@@ -35,6 +38,9 @@ func problem(w http.ResponseWriter, name string, denied stint.Result) {
 	switch {
 	case denied.Source == stint.Fallback:
 		body.Type, body.Title, body.Violated = reducedCapacity, "Requests cannot be counted at present", nil
+	case denied.NeedsPayment:
+		body.Type, body.Title = "about:blank", "Payment Required"
+		body.Detail = "The balance has fewer credits than this request needs, and waiting does not help."
 	case denied.RetryAfter == stint.Never:
 		body.Detail = "This request costs more than the limit of " + itoa(denied.Limit) + "."
 	}

@@ -14,7 +14,7 @@ func (f *Fake) check(words []string) (string, error) {
 		return "", err
 	}
 	options := words[3:]
-	if len(options) > 0 && options[0] == "WARN" { // no limit here has a threshold
+	if len(options) > 0 && (options[0] == "WARN" || options[0] == "SPLIT") { // which no limit here shows
 		options = options[1:]
 	}
 	if len(options) > 0 && options[0] != "WITH" {

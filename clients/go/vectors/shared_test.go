@@ -27,6 +27,8 @@ type keyed struct {
 	Limit limit  `json:"limit"`
 	Cost  *int64 `json:"cost,omitempty"`
 	Keep  string `json:"keep,omitempty"`
+
+	OrElse bool `json:"or_else,omitempty"`
 }
 
 func (c class) stint() stint.Class {

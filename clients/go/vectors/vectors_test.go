@@ -21,9 +21,9 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-// files have the vectors: those of all limits, those of fair shares, trees of classes and adaptive limits, and the
-// usage of policies.
-var files = []string{"../../vectors/vectors.json", "../../vectors/shared.json", "../../vectors/usage.json"}
+// files have the vectors: those of all limits, those of fair shares, trees of classes and adaptive limits, the usage of
+// policies, and balances.
+var files = []string{"../../vectors/vectors.json", "../../vectors/shared.json", "../../vectors/usage.json", "../../vectors/balance.json"}
 
 var update = flag.Bool("update", false, "write the expected commands, results and responses into the files")
 
@@ -42,6 +42,9 @@ type vector struct {
 	MaxWait  int64             `json:"max_wait_ms,omitempty"`
 	Fields   map[string]string `json:"fields,omitempty"`
 	ShowWarn bool              `json:"show_warn,omitempty"`
+	Split    bool              `json:"split,omitempty"`
+	Number   int64             `json:"number,omitempty"` // of an extension
+	Expires  int64             `json:"expires_s,omitempty"`
 	ID       string            `json:"id,omitempty"`
 	Remember int64             `json:"remember_ms,omitempty"`
 	Class    *class            `json:"class,omitempty"`
@@ -61,15 +64,23 @@ type limit struct {
 	Period    int64  `json:"period_ms,omitempty"`
 	Window    string `json:"window,omitempty"`
 	Least     int64  `json:"least,omitempty"`
-	Member    string `json:"member,omitempty"`
+	Member    string `json:"member,omitempty"` // also the holder of a place
 	Weight    *int64 `json:"weight,omitempty"`
 	History   int    `json:"history,omitempty"`
 	Zone      string `json:"zone,omitempty"`
 	From      string `json:"from,omitempty"`
+	Segments  int    `json:"segments,omitempty"`
+	Rollover  int    `json:"rollover_percent,omitempty"`
+	Spread    bool   `json:"spread,omitempty"`
 	Warn      int    `json:"warn_percent,omitempty"`
 }
 
-func (l limit) stint() stint.Limit { return l.unwarned().Warn(l.Warn) }
+func (l limit) stint() stint.Limit {
+	if l.Spread {
+		return l.unwarned().Warn(l.Warn).Spread()
+	}
+	return l.unwarned().Warn(l.Warn)
+}
 
 func (l limit) unwarned() stint.Limit {
 	period := time.Duration(l.Period) * time.Millisecond
@@ -85,9 +96,13 @@ func (l limit) unwarned() stint.Limit {
 	case "CL":
 		return stint.GCRA(l.Tokens-1, l.Count, period)
 	case "FW":
-		return stint.Window(l.Tokens, stint.Period(l.Window)).In(l.Zone).From(l.From).History(l.History)
+		return stint.Window(l.Tokens, stint.Period(l.Window)).In(l.Zone).From(l.From).History(l.History).Rollover(l.Rollover)
+	case "CC":
+		return stint.Concurrency(l.Tokens, period, l.Member)
+	case "BAL":
+		return stint.Balance()
 	case "SW":
-		return stint.SlidingWindow(l.Tokens, period)
+		return stint.SlidingWindow(l.Tokens, period).Segments(l.Segments)
 	default:
 		return stint.SlidingLog(l.Tokens, period)
 	}
@@ -120,6 +135,9 @@ func onKeys(given []keyed) (limits []stint.Keyed) {
 		if k.Cost != nil {
 			on = on.Cost(*k.Cost)
 		}
+		if k.OrElse {
+			on = on.OrElse()
+		}
 		limits = append(limits, on)
 	}
 	return limits
@@ -127,7 +145,7 @@ func onKeys(given []keyed) (limits []stint.Keyed) {
 
 func (v vector) request() stint.Request {
 	return stint.Request{
-		Tokens: v.Tokens, Keep: stint.Keep(v.Keep), MaxWait: time.Duration(v.MaxWait) * time.Millisecond, Fields: v.Fields, ShowWarn: v.ShowWarn,
+		Tokens: v.Tokens, Keep: stint.Keep(v.Keep), MaxWait: time.Duration(v.MaxWait) * time.Millisecond, Fields: v.Fields, ShowWarn: v.ShowWarn, Split: v.Split,
 		ID: v.ID, Remember: time.Duration(v.Remember) * time.Millisecond,
 	}
 }
@@ -175,6 +193,14 @@ func (v *vector) play(t *testing.T) {
 		several(l.AllWith(ctx, v.request(), v.limits()...))
 	case "check":
 		several(l.CheckWith(ctx, v.Policy, key, v.request()))
+	case "extend":
+		m, _, err := l.Extend(ctx, v.ID, stint.Extension{Number: v.Number, Tokens: v.Tokens, Split: v.Split})
+		several(m, err)
+	case "release":
+		had, err := l.Release(ctx, key, v.Limit.Member)
+		v.Error, v.Result = kind(err, err), map[string]any{"known": had}
+	case "add_credits", "credits":
+		v.pay(t, l)
 	case "settle", "settle_costs", "cancel":
 		v.settle(t, l)
 	case "usage":
@@ -193,6 +219,32 @@ func (v *vector) play(t *testing.T) {
 		v.respond(l)
 	default:
 		t.Fatalf("unknown call %q", v.Call)
+	}
+}
+
+// pay adds credits to a balance, or shows it.
+func (v *vector) pay(t *testing.T, l *stint.Limiter) {
+	if v.Call == "add_credits" {
+		p := stint.Payment{ID: v.ID, Credits: v.Tokens}
+		if v.Expires != 0 {
+			p.Expires = time.Unix(v.Expires, 0)
+		}
+		balance, err := l.AddCredits(t.Context(), raw(v.Key), p)
+		v.Error, v.Result = kind(err, err), map[string]any{"balance": balance}
+		return
+	}
+	c, known, err := l.Credits(t.Context(), raw(v.Key))
+	grants := []any{}
+	for _, g := range c.Grants {
+		var expires any
+		if !g.Expires.IsZero() {
+			expires = g.Expires.Unix()
+		}
+		grants = append(grants, []any{g.Left, expires})
+	}
+	v.Error, v.Result = kind(err, err), map[string]any{"known": known}
+	if known {
+		v.Result["balance"], v.Result["grants"] = c.Balance, grants
 	}
 }
 
@@ -242,16 +294,16 @@ func (v *vector) respond(l *stint.Limiter) {
 }
 
 func single(r stint.Result) map[string]any {
-	return warned(r.Warn, map[string]any{
+	return noted("needs_payment", r.NeedsPayment, noted("warn", r.Warn, map[string]any{
 		"allowed": r.Allowed, "granted": r.Granted, "limit": r.Limit, "remaining": r.Remaining, "retry_after_ms": ms(r.RetryAfter),
 		"wait_ms": ms(r.Wait), "reset_after_ms": ms(r.ResetAfter), "source": r.Source.String(),
-	})
+	}))
 }
 
-// warned notes a warning. Results without one have no such part.
-func warned(warn bool, result map[string]any) map[string]any {
-	if warn {
-		result["warn"] = true
+// noted notes what is so. Results of which it is not so have no such part.
+func noted(name string, isSo bool, result map[string]any) map[string]any {
+	if isSo {
+		result[name] = true
 	}
 	return result
 }
@@ -259,12 +311,16 @@ func warned(warn bool, result map[string]any) map[string]any {
 func several(m stint.MultiResult) map[string]any {
 	states := []any{}
 	for _, s := range m.Limits {
-		states = append(states, warned(s.Warn, map[string]any{"limit": s.Limit, "remaining": s.Remaining, "reset_after_ms": ms(s.ResetAfter)}))
+		state := noted("warn", s.Warn, map[string]any{"limit": s.Limit, "remaining": s.Remaining, "reset_after_ms": ms(s.ResetAfter)})
+		if s.Granted != 0 {
+			state["granted"] = s.Granted
+		}
+		states = append(states, state)
 	}
-	return map[string]any{
+	return noted("needs_payment", m.NeedsPayment, map[string]any{
 		"allowed": m.Allowed, "granted": m.Granted, "binding": m.Binding, "retry_after_ms": ms(m.RetryAfter), "wait_ms": ms(m.Wait),
 		"limits": states, "source": m.Source.String(),
-	}
+	})
 }
 
 func usage(u stint.Usage) map[string]any {

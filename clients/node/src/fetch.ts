@@ -104,7 +104,7 @@ class Pacer {
      */
     async follow(key: string, told: readonly ProviderLimit[], believed: number): Promise<void> {
         const least = Math.min(...told.filter(({ unit }) => unit === "requests").map(({ remaining }) => remaining));
-        if (least >= believed || !limitOf(this.limit).row.keeps) {
+        if (least >= believed || !limitOf(this.limit).corrects) {
             return;
         }
         try {

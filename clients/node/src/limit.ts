@@ -14,10 +14,19 @@ export type CalendarWindow = "@minute" | "@hour" | "@day" | "@week" | "@month" |
  */
 export interface Anchor { tz?: string; from?: string }
 
-/** The options of a fixed window: its {@link Anchor}, and the number of closed windows, at most 36, that {@link Limiter.usage} shows. A request without it forgets them. */
-export interface WindowOptions extends Anchor { history?: number }
+/**
+ * The options of a fixed window: its {@link Anchor}; the number of closed windows, at most 36, that {@link Limiter.usage} shows; and the percentage of the limit
+ * that may roll over from what the window before had left, for a window with "@". A request without the last two ends them.
+ */
+export interface WindowOptions extends Anchor { history?: number; rollover?: number }
 
-const mostHistory = 36;
+/**
+ * The option of a sliding window: with 2 to 120 segments, no window ever holds more than the limit, and tokens come back at most a segment late. A key is
+ * limited with or without segments, and never by both.
+ */
+export interface SlidingOptions { segments?: number }
+
+const mostHistory = 36, mostSegments = 120;
 
 const dayOfMonth = "0?[1-9]|[12]\\d";
 const hourOfDay = "(0?\\d|1\\d|2[0-3])", minute = ":[0-5]\\d";
@@ -47,10 +56,12 @@ interface Parts {
     period: number;
     /** The weight of a member. */
     weight?: number;
-    /** TZ, FROM and HISTORY of a fixed window, with their values. */
+    /** TZ, FROM, HISTORY and ROLLOVER, or SEGMENTS, of a window, with their values. */
     anchor?: readonly (string | number)[];
     /** Percent, see {@link Limit.warn}. */
     threshold?: number;
+    /** See {@link Limit.spread}. */
+    hasTurns?: boolean;
     /** Of an adaptive limit: the tokens that come back in a period at the lowest rate. */
     least?: number;
 }
@@ -81,9 +92,9 @@ export class Limit {
     }
 
     /** A sliding window estimated from two counters: about n tokens in any span of this length. */
-    static slidingWindow(n: number, length: Duration): Limit {
-        const ms = milliseconds(length, "window");
-        return Limit.#window("slidingWindow", n, `${ms}ms`, ms);
+    static slidingWindow(n: number, length: Duration, { segments }: SlidingOptions = {}): Limit {
+        const ms = milliseconds(length, "window"), limit = Limit.#window("slidingWindow", n, `${ms}ms`, ms);
+        return segments === undefined ? limit : limit.#inSegments(segments);
     }
 
     /** An exact sliding window: at most n tokens in any span of this length. */
@@ -105,6 +116,12 @@ export class Limit {
     }
 
     /**
+     * Credits that were bought: only {@link Limiter.addCredits} adds them, and a denial has `needsPayment`. Among several limits it is the last. While Stint is
+     * down, {@link localShare} has no share of it, and denies.
+     */
+    static balance(): Limit { return new Limit("balance", { words: [], capacity: 0, count: 0, period: 1 }); }
+
+    /**
      * The limit of a text: a rate such as "100/minute" or "10 per second", or a limit of RL.ALL without its key, such as "TB 20 10/s",
      * "FW 1000 @day" or "SL 100 1m". A rate is a token bucket that holds the tokens of a period, at least one. It throws
      * {@link InvalidError} for text that the server would refuse.
@@ -124,12 +141,14 @@ export class Limit {
 
     static #spec(name: Algorithm, words: string[], text: string): Limit {
         const { form, spec } = algorithms[name];
+        if (words.at(-1)?.toUpperCase() === "SPREAD") {
+            return Limit.#spec(name, words.slice(0, -1), text).spread();
+        }
         if (words.length > 3 && words.at(-2)?.toUpperCase() === "WARN") {
-            const percent = /^(\d{1,3})%$/.exec(words.at(-1) ?? "")?.[1];
-            if (percent === undefined) {
-                throw new InvalidError(`WARN: must be a percentage such as 80%, got ${shown(words.at(-1))}`);
-            }
-            return Limit.#spec(name, words.slice(0, -2), text).warn(Number(percent));
+            return Limit.#spec(name, words.slice(0, -2), text).warn(percentage("WARN", words.at(-1)));
+        }
+        if (name === "slidingWindow" && words.length === 5 && words[3]?.toUpperCase() === "SEGMENTS") {
+            return Limit.#spec(name, words.slice(0, 3), text).#inSegments(integer(words[4] ?? ""));
         }
         if (form === "rate" && words.length === 5 && words[3]?.toLowerCase() === "per") {
             words = [...words.slice(0, 2), words.slice(2).join(" ")];
@@ -143,13 +162,14 @@ export class Limit {
         if (name === "fixedWindow" && words.length > 3) {
             [anchor, words] = [readAnchor(words.slice(3), text), words.slice(0, 3)];
         }
-        const takes = form === "rate" || form === "window" ? 3 : 4;
+        const takes = form === "rate" || form === "window" ? 3 : form === "balance" ? 1 : 4;
         if (words.length !== takes) {
             throw new InvalidError(`${spec} takes ${takes - 1} words behind it, without the key, got ${JSON.stringify(text.slice(0, 100))}`);
         }
-        const [, first = "", second = "", third = ""] = words, n = integer(first);
+        const [, first = "", second = "", third = ""] = words, n = form === "balance" ? 0 : integer(first);
         switch (form) {
             case "rate": return Limit.#bucket(name, n, second, parseRate(second));
+            case "balance": return Limit.balance();
             case "gcra": return Limit.gcra(n, integer(second), integer(third));
             case "leases": return Limit.#leases(n, second, parseDuration(second), third);
             case "member": return Limit.#bucket("tokenBucket", n, second, parseRate(second)).member(third, weight);
@@ -170,9 +190,17 @@ export class Limit {
     }
 
     /** The same window with options. */
-    #with(window: Duration, { history, ...anchor }: WindowOptions): Limit {
+    #with(window: Duration, { history, rollover, ...anchor }: WindowOptions): Limit {
         const words = anchor.tz === undefined && anchor.from === undefined ? [] : anchorWords(window, anchor);
-        return new Limit(this.algorithm, { ...this.parts, anchor: [...words, ...historyWords(history)] });
+        return new Limit(this.algorithm, { ...this.parts, anchor: [...words, ...historyWords(history), ...rolloverWords(window, rollover)] });
+    }
+
+    /** The same sliding window in segments. */
+    #inSegments(segments: number): Limit {
+        if (!Number.isInteger(segments) || segments < 2 || segments > mostSegments) {
+            throw new InvalidError(`segments: must be an integer between 2 and ${mostSegments}, got ${shown(segments)}`);
+        }
+        return new Limit(this.algorithm, { ...this.parts, anchor: ["SEGMENTS", segments] });
     }
 
     static #window(algorithm: Algorithm, n: number, text: string, period: number): Limit {
@@ -200,7 +228,7 @@ export class Limit {
      * from authentication: each name counts as a member.
      */
     member(name: string | Uint8Array, weight = 1): Limit {
-        const { words, threshold: _, ...parts } = this.#onlyFor("member").parts;
+        const { words, threshold: _, hasTurns: __, ...parts } = this.#onlyFor("member").parts;
         const short = shortKey(name);
         if (name.length === 0) {
             throw new InvalidError("member: needs a name");
@@ -230,8 +258,19 @@ export class Limit {
         return new Limit(this.algorithm, { ...this.parts, threshold: percent });
     }
 
+    /**
+     * The same limit with turns for denied callers, who then do not come back together: `retryAfter` is the time at which there are tokens for this caller, after
+     * all who were denied before. It is for buckets, queues and fixed windows.
+     */
+    spread(): Limit {
+        if (this.row.hasTurns !== true) {
+            throw new InvalidError(`spread: is not for limits of ${this.row.command}, got ${this.toString()}`);
+        }
+        return new Limit(this.algorithm, { ...this.parts, hasTurns: true });
+    }
+
     #between(rate: string, least: number): Limit {
-        const { words: [capacity = 0], threshold: _, ...parts } = this.parts;
+        const { words: [capacity = 0], threshold: _, hasTurns: __, ...parts } = this.parts;
         if (least > parts.count) {
             throw new InvalidError(`least: must be at most the highest rate, ${this.#rate}, got ${rate}`);
         }
@@ -263,20 +302,26 @@ export class Limit {
     /** Milliseconds until all tokens are back. */
     get fillTime(): number {
         const { capacity, count, period } = this.parts;
-        return this.algorithm === "fixedWindow" ? period : Math.ceil((capacity * period) / count);
+        return this.algorithm === "fixedWindow" ? period : capacity === 0 ? 0 : Math.ceil((capacity * period) / count);
     }
 
     /** The arguments behind the key in the limit's command, and in a spec of RL.ALL. */
     get words(): readonly (string | number | Buffer)[] { return this.parts.words; }
 
     /** The words behind the tokens of the limit's command, and behind its spec in RL.ALL. */
-    get optionWords(): readonly (string | number)[] {
+    get optionWords(): readonly (string | number)[] { return this.parts.hasTurns === true ? [...this.countedWords, "SPREAD"] : this.countedWords; }
+
+    /** The option words of commands that deny nobody. */
+    get countedWords(): readonly (string | number)[] {
         const { weight, anchor = [], threshold } = this.parts;
         if (weight !== undefined && weight !== 1) {
             return ["WEIGHT", weight];
         }
         return threshold === undefined ? anchor : [...anchor, "WARN", `${threshold}%`];
     }
+
+    /** Whether {@link Limiter.atMost} can lower the limit. */
+    get corrects(): boolean { return this.row.keeps === true && !this.countedWords.some((word) => word === "SEGMENTS" || word === "ROLLOVER"); }
 
     /** Whether the limit has a threshold: {@link warn}. */
     get warns(): boolean { return this.parts.threshold !== undefined; }
@@ -306,6 +351,14 @@ function integer(word: string): number {
         throw new InvalidError(`must be an integer between 0 and ${mostTokens}, got ${JSON.stringify(word.slice(0, 100))}`);
     }
     return Number(word);
+}
+
+function percentage(option: string, word = ""): number {
+    const digits = /^(\d{1,3})%$/.exec(word)?.[1];
+    if (digits === undefined) {
+        throw new InvalidError(`${option}: must be a percentage such as 80%, got ${shown(word)}`);
+    }
+    return Number(digits);
 }
 
 /** A token bucket of n tokens a second, n at once. */
@@ -387,16 +440,28 @@ function historyWords(history: number | undefined): (string | number)[] {
     return ["HISTORY", history];
 }
 
+function rolloverWords(window: Duration, percent: number | undefined): string[] {
+    if (percent === undefined) {
+        return [];
+    }
+    if (!String(window).startsWith("@") || !Number.isInteger(percent) || percent < 1 || percent > 100) {
+        throw new InvalidError(`rollover: must be a percentage between 1 and 100, for a window such as "@month", got ${shown(percent)}`);
+    }
+    return ["ROLLOVER", `${percent}%`];
+}
+
 /** Reads the words behind the window of a limit as text. */
 function readAnchor(words: readonly string[], text: string): WindowOptions {
     const anchor: WindowOptions = {};
     for (let i = 0; i < words.length; i += 2) {
         const option = words[i]?.toLowerCase(), value = words[i + 1];
-        if (option !== "tz" && option !== "from" && option !== "history" || anchor[option] !== undefined || value === undefined) {
-            throw new InvalidError(`FW takes a limit, a window, TZ with a zone, FROM with a beginning and HISTORY with a number, got ${JSON.stringify(text.slice(0, 100))}`);
+        if (option !== "tz" && option !== "from" && option !== "history" && option !== "rollover" || anchor[option] !== undefined || value === undefined) {
+            throw new InvalidError(`FW takes a limit, a window, TZ with a zone, FROM with a beginning, HISTORY with a number and ROLLOVER, got ${JSON.stringify(text.slice(0, 100))}`);
         }
         if (option === "history") {
             anchor.history = integer(value);
+        } else if (option === "rollover") {
+            anchor.rollover = percentage("ROLLOVER", value);
         } else {
             anchor[option] = value;
         }

@@ -15,6 +15,7 @@ import type { Asked } from "./local.js";
 import { milliseconds } from "./rates.js";
 import type { Option } from "./algorithms.js";
 import { type Class, classWords } from "./class.js";
+import { type Credits, type Payment, parseCredits, paymentWords } from "./credits.js";
 import { type Member, type Pace, type Report, parseMembers, parsePace, reportWords } from "./report.js";
 import { type PolicyUsage, type Usage, parsePolicyUsage, parseUsage } from "./usage.js";
 import { type Reserved, type ReservingOptions, reserve } from "./reserved.js";
@@ -94,6 +95,20 @@ export class Limiter implements AsyncDisposable {
     /** Answers as {@link allowClass} and takes nothing. */
     async peekClass(tree: Class, tokens = 1): Promise<Result> { return this.#class(tree, tokens, "PEEK"); }
 
+    /**
+     * Adds the credits of a payment to a balance, and returns the present balance. The server adds those of a payment once, so it is sent again if a reply is
+     * lost, and may be called again. The same id with other credits or another end is an error.
+     */
+    async addCredits(key: Key, payment: Payment): Promise<number> {
+        const [, balance] = integers(await this.#asker.askUntilAnswered(paymentWords(key, payment), this.#timeout), 2) as [number, number];
+        return balance;
+    }
+
+    /** The credits of a balance; null for a key without one. */
+    async credits(key: Key): Promise<Credits | null> {
+        return parseCredits(await this.#asker.askUntilAnswered(["BAL.INFO", shortKey(key)], this.#timeout));
+    }
+
     /** The active members of a fair share, in the order of their names. */
     async members(pool: Key): Promise<Member[]> {
         return parseMembers(await this.#asker.ask(["FS.MEMBERS", shortKey(pool)], this.#timeout));
@@ -121,16 +136,19 @@ export class Limiter implements AsyncDisposable {
         const words: Word[] = ["RL.ALL"];
         for (const keyed of limits) {
             mustKnow(keyed, keyedParts, "one of several limits");
-            const { key, limit, cost, keep } = keyed;
+            const { key, limit, cost, keep, orElse } = keyed;
             const own = limitOf(limit);
-            words.push(own.row.spec, shortKey(key), ...own.words, ...own.optionWords);
+            if (orElse === true && own.algorithm !== "balance") {
+                throw new InvalidError(`orElse: is for a balance, got ${own.toString()}`);
+            }
+            words.push(...(orElse === true ? ["ELSE"] : []), own.row.spec, shortKey(key), ...own.words, ...own.optionWords);
             if (cost !== undefined) {
                 words.push("COST", count(cost, "cost", 0));
             }
             words.push(...keepWords(keep ?? (own.row.keeps ? options.keep : undefined)));
         }
         words.push("TOKENS", tokens, ...requestWords(options));
-        const local = limits.map(({ key, limit, cost }) => ({ key: text(key), limit: limitOf(limit), tokens: cost ?? tokens }));
+        const local = limits.map(({ key, limit, cost, orElse }) => ({ key: text(key), limit: limitOf(limit), tokens: orElse === true ? 0 : cost ?? tokens }));
         return await this.#several(words, options, tokens, local, parseMulti);
     }
 
@@ -197,6 +215,9 @@ export class Limiter implements AsyncDisposable {
         if (options.remember !== undefined) {
             words.push("FOR", `${milliseconds(options.remember, "remember")}ms`);
         }
+        if (options.split === true) {
+            words.push("SPLIT");
+        }
         const local = (options.limits ?? []).filter(({ cost }) => cost === undefined);
         const asked = local.map(({ key, limit }) => ({ key: text(key), limit: limitOf(limit), tokens }));
         return await this.#several(words, { id }, tokens, asked, parseExtension);
@@ -226,11 +247,11 @@ export class Limiter implements AsyncDisposable {
      */
     async atMost(key: Key, limit: LimitLike, tokens: number): Promise<Result> {
         const own = limitOf(limit);
-        if (!own.row.keeps) {
-            throw new InvalidError(`limit: atMost is not for ${own.row.command}, got ${own.toString()}`);
+        if (!own.corrects) {
+            throw new InvalidError(`limit: atMost is for buckets and windows without segments and rollover, got ${own.toString()}`);
         }
         const words: Word[] = ["RL.ATMOST", shortKey(key), own.row.spec, ...own.words, count(tokens, "tokens", 0)];
-        return parseAtMost(await this.#asker.ask([...words, ...own.optionWords], this.#timeout), own);
+        return parseAtMost(await this.#asker.ask([...words, ...own.countedWords], this.#timeout), own);
     }
 
     /**
@@ -358,6 +379,9 @@ export class Limiter implements AsyncDisposable {
         if (denied.source === "fallback") {
             throw new DeniedError("Stint does not answer, and the fallback denies", { cause: denied.cause });
         }
+        if (denied.needsPayment === true) {
+            throw new DeniedError("the balance has fewer credits than the request needs, and only a payment helps");
+        }
         if (denied.retryAfter === never) {
             throw new DeniedError(`more tokens than ${limit.row.command} can ever grant with a capacity of ${limit.capacity}`);
         }
@@ -398,12 +422,12 @@ export class Limiter implements AsyncDisposable {
 
     /** A request with an id is sent again if its reply is lost. */
     async #several<T>(
-        words: Word[], { id, peek }: RequestOptions, tokens: number, limits: Asked[], parse: (reply: unknown) => T,
+        words: Word[], { id, peek }: RequestOptions, tokens: number, limits: Asked[], parse: (reply: unknown, bought: boolean) => T,
     ): Promise<T | MultiResult> {
         try {
             const reply = id === undefined ? this.#asker.ask(words, this.#timeout)
                 : this.#asker.askUntilAnswered(words, this.#timeout);
-            return parse(await reply);
+            return parse(await reply, limits.at(-1)?.limit.algorithm === "balance");
         } catch (error) {
             if (!isUndecided(error)) {
                 throw error;

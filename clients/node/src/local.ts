@@ -65,8 +65,9 @@ export class LocalShares {
             if (this.#buckets.size >= mostKeys) {
                 return undefined;
             }
-            const capacity = Math.max(1, Math.floor(limit.capacity * this.share));
-            bucket = { tokens: capacity, at: now, capacity, perMs: (limit.count * this.share) / limit.period };
+            const isKnown = limit.algorithm !== "balance"; // whose credits nobody knows
+            const capacity = isKnown ? Math.max(1, Math.floor(limit.capacity * this.share)) : 0;
+            bucket = { tokens: capacity, at: now, capacity, perMs: isKnown ? (limit.count * this.share) / limit.period : 1 };
             this.#buckets.set(id, bucket);
         }
         refill(bucket, now);

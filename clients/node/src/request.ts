@@ -19,10 +19,12 @@ export interface RequestOptions {
     remember?: Duration;
     /** Answers alike, and takes nothing. */
     peek?: boolean;
+    /** Has {@link LimitState.granted} set if the last limit is a balance, and {@link LimitState.warn} as `showWarn` of a check does. */
+    split?: boolean;
 }
 
 /** The names of {@link RequestOptions}. */
-export const requestOptions = { tokens: true, keep: true, maxWait: true, id: true, remember: true, peek: true } satisfies Known<RequestOptions>;
+export const requestOptions = { tokens: true, keep: true, maxWait: true, id: true, remember: true, peek: true, split: true } satisfies Known<RequestOptions>;
 
 /** The options of {@link Limiter.check}. */
 export interface CheckOptions extends RequestOptions {
@@ -43,10 +45,12 @@ export interface ExtendOptions {
     remember?: Duration;
     /** For {@link localShare}: the limits of the reservation. */
     limits?: readonly Keyed[];
+    /** Has {@link LimitState.granted} set if the last limit is a balance, to what the request and all its extensions took. */
+    split?: boolean;
 }
 
 /** The names of {@link ExtendOptions}. */
-export const extendOptions = { upTo: true, remember: true, limits: true } satisfies Known<ExtendOptions>;
+export const extendOptions = { upTo: true, remember: true, limits: true, split: true } satisfies Known<ExtendOptions>;
 
 /** The options of {@link Limiter.wait}. */
 export interface WaitOptions {
@@ -70,7 +74,9 @@ export interface Keyed {
     /** Its own number of tokens, in place of the request's; 0 only reports its state. */
     cost?: number;
     keep?: number | string;
+    /** Of the last limit, a {@link Limit.balance}: it gives what the limits before it cannot give of the cost, or all of it. */
+    orElse?: boolean;
 }
 
 /** The names of the parts of {@link Keyed}. */
-export const keyedParts = { key: true, limit: true, cost: true, keep: true } satisfies Known<Keyed>;
+export const keyedParts = { key: true, limit: true, cost: true, keep: true, orElse: true } satisfies Known<Keyed>;

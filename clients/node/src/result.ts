@@ -19,6 +19,8 @@ export interface Result {
     remaining: number;
     /** After a denial, the time until the same request would be allowed if nobody else takes tokens, or {@link never}. */
     retryAfter: number;
+    /** After a denial, whether waiting does not help: a {@link Limit.balance} lacks credits, and a payment adds them. */
+    needsPayment?: boolean;
     /** After a grant, the time to wait before going ahead: a place in a queue, or a reservation. */
     wait: number;
     /** The time until the key is at its full limit. */
@@ -30,8 +32,11 @@ export interface Result {
     cause?: StintError;
 }
 
-/** The state of one of several limits. warn is there for limits that warn; of a policy, if the check has showWarn. */
-export interface LimitState { limit: number; remaining: number; resetAfter: number; warn?: boolean }
+/**
+ * The state of one of several limits. warn is there for limits that warn; of a policy, if the check has showWarn. granted are the tokens taken from it, where the
+ * last limit is a balance; it is there if the request has split.
+ */
+export interface LimitState { limit: number; remaining: number; resetAfter: number; warn?: boolean; granted?: number }
 
 /** The answer to a request that several limits had to allow. Times are in milliseconds. */
 export interface MultiResult {
@@ -40,6 +45,8 @@ export interface MultiResult {
     /** The position of the limit that denied, or -1. For a policy in shadow mode, of the one that would have denied. */
     binding: number;
     retryAfter: number;
+    /** As in {@link Result}; of a policy, it is known if the check has split. */
+    needsPayment?: boolean;
     wait: number;
     /** The state of each limit in the order given; empty when the fallback decided. */
     limits: LimitState[];
@@ -57,7 +64,8 @@ export function tightest({ limits, binding, ...answer }: MultiResult): Result {
         }
     }
     const warn = limits.some((one) => one.warn);
-    return { ...answer, ...((answer.allowed ? undefined : limits[binding]) ?? state), ...(warn && { warn }) };
+    const { granted: _, ...own } = (answer.allowed ? undefined : limits[binding]) ?? state;
+    return { ...answer, ...own, ...(warn && { warn }) };
 }
 
 /** The amount that one limit of a settled request is charged, and its state. */
@@ -84,7 +92,8 @@ export function parseResult(reply: unknown, limit: Limit, asked: number): Result
     const after = isGCRA && wait > 0 ? wait * 1000 : wait;
     return {
         allowed, granted: allowed ? (isGCRA ? asked : first) : 0, limit: most, remaining,
-        retryAfter: allowed ? 0 : after, wait: allowed && !isGCRA ? after : 0, resetAfter: isGCRA ? reset * 1000 : reset, ...(warn === undefined ? {} : { warn: warn === 1 }), source: "server",
+        retryAfter: allowed ? 0 : after, wait: allowed && !isGCRA ? after : 0, resetAfter: isGCRA ? reset * 1000 : reset,
+        ...(limit.algorithm === "balance" && !allowed && wait < 0 && { needsPayment: true }), ...(warn === undefined ? {} : { warn: warn === 1 }), source: "server",
     };
 }
 
@@ -96,25 +105,27 @@ export function parseAtMost(reply: unknown, { warns }: Limit): Result {
     return { ...answer, ...(warn === undefined ? {} : { warn: warn === 1 }), source: "server" };
 }
 
-/** Reads the reply of RL.ALL and RL.CHECK. */
-export function parseMulti(reply: unknown): MultiResult { return parseParts(reply, 4); }
+/** Reads the reply of RL.ALL and RL.CHECK. bought says that the last limit is known to be a balance; a reply with SPLIT shows it. */
+export function parseMulti(reply: unknown, bought: boolean): MultiResult { return parseParts(reply, 4, bought); }
 
 /** Reads the reply of RL.EXTEND, whose fifth part is the sum of all grants: null if there is no such reservation. */
-export function parseExtension(reply: unknown): MultiResult | null {
-    return reply === null ? null : parseParts(reply, 5);
+export function parseExtension(reply: unknown, bought: boolean): MultiResult | null {
+    return reply === null ? null : parseParts(reply, 5, bought);
 }
 
-function parseParts(reply: unknown, parts: number): MultiResult {
+function parseParts(reply: unknown, parts: number, bought: boolean): MultiResult {
     if (!Array.isArray(reply) || reply.length !== parts || !Array.isArray(reply[3])) {
         throw unknownForm(reply);
     }
     const [granted, binding, wait] = integers(reply.slice(0, 3), 3) as [number, number, number];
     const limits = (reply[3] as unknown[]).map((each) => {
-        const [limit, remaining, resetAfter, warn] = integers(each, Array.isArray(each) && each.length === 4 ? 4 : 3) as [number, number, number, number?];
-        return { limit, remaining, resetAfter, ...(warn === undefined ? {} : { warn: warn === 1 }) };
+        const count = Array.isArray(each) ? Math.min(Math.max(3, each.length), 5) : 3;
+        const [limit, remaining, resetAfter, warn = -1, taken] = integers(each, count) as [number, number, number, number?, number?];
+        return { limit, remaining, resetAfter, ...(warn >= 0 && { warn: warn === 1 }), ...(taken !== undefined && { granted: taken }) };
     });
-    const allowed = granted > 0;
-    return { allowed, granted, binding, retryAfter: allowed ? 0 : wait, wait: allowed ? wait : 0, limits, source: "server" };
+    const allowed = granted > 0, last = limits.at(-1);
+    const needsPayment = !allowed && wait < 0 && binding === limits.length - 1 && (bought || last?.granted !== undefined);
+    return { allowed, granted, binding, retryAfter: allowed ? 0 : wait, ...(needsPayment && { needsPayment }), wait: allowed ? wait : 0, limits, source: "server" };
 }
 
 /** Reads the reply of RL.SETTLE and RL.CANCEL: null if there is no such reservation. */

@@ -47,7 +47,7 @@ export function parsePolicyUsage(reply: unknown): PolicyUsage[] {
 }
 
 /** The fields of a map, which before RESP3 is an array of names and values by turns. */
-function fieldsOf(reply: unknown): Map<unknown, unknown> {
+export function fieldsOf(reply: unknown): Map<unknown, unknown> {
     const fields = new Map<unknown, unknown>(reply instanceof Map ? reply : Object.entries(!Array.isArray(reply) ? Object(reply) as object : {}));
     if (Array.isArray(reply)) {
         for (let i = 0; i + 1 < reply.length; i += 2) {

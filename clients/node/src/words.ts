@@ -35,7 +35,7 @@ export function withWords(fields: readonly [string, Key][]): Word[] {
 }
 
 /** The words of a request, behind its tokens. */
-export function requestWords({ keep, maxWait, id, remember, peek }: RequestOptions): Word[] {
+export function requestWords({ keep, maxWait, id, remember, peek, split }: RequestOptions): Word[] {
     const words: Word[] = [];
     if (maxWait !== undefined) {
         if (keep !== undefined) {
@@ -51,6 +51,9 @@ export function requestWords({ keep, maxWait, id, remember, peek }: RequestOptio
             throw new InvalidError("id: must not be empty: all requests with it would be one");
         }
         words.push("AS", shortKey(id), "FOR", `${milliseconds(remember, "remember")}ms`);
+    }
+    if (split) {
+        words.push("SPLIT");
     }
     if (peek) {
         words.push("PEEK");

@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 
-import { Limit, Limiter, RefusedError, failClosed, failOpen, perHour } from "../dist/esm/index.js";
+import { DeniedError, InvalidError, Limit, Limiter, RefusedError, failClosed, failOpen, perHour } from "../dist/esm/index.js";
 import { startServer } from "./server.mjs";
 
 const server = await startServer();
@@ -31,6 +31,52 @@ async function connected(limiter) {
         await new Promise((resolve) => setTimeout(resolve, 5));
     }
 }
+
+test("a plan with credits", async () => { // docs/recipes/credits.md
+    const limiter = new Limiter(clients.ioredis(), { whenDown: failClosed(), timeout: 30_000 }), key = "credits";
+    const expires = new Date(Math.ceil(Date.now() / 1000) * 1000 + 3_600_000);
+    assert.equal(await limiter.credits(key), null);
+    for (let i = 0; i < 2; i++) { // the second webhook of a payment
+        assert.equal(await limiter.addCredits(key, { id: "payment:81", credits: 1000 }), 1000);
+    }
+    assert.equal(await limiter.addCredits(key, { id: "gift:1", credits: 50, expires }), 1050);
+    const plan = [{ key: "hours", limit: "FW 100 1h" }, { key, limit: Limit.balance(), orElse: true }];
+    const granted = (result) => result.limits.map((state) => state.granted);
+    assert.deepEqual(granted(await limiter.all(plan, { tokens: 130, id: "plan:1", remember: "10m", split: true })), [100, 30]);
+    assert.deepEqual(granted(await limiter.extend("plan:1", 1, 10, { split: true })), [100, 40]);
+    assert.deepEqual((await limiter.settle("plan:1", 120)).map((charge) => charge.charged), [100, 20]);
+    assert.deepEqual(await limiter.credits(key), { balance: 1030, grants: [{ left: 30, expires }, { left: 1000, expires: null }] });
+    const wait = await limiter.all(plan, { tokens: 1100 }), payment = await limiter.all(plan, { tokens: 1200 });
+    assert.ok(!wait.allowed && !wait.needsPayment && wait.retryAfter > 0);
+    assert.ok(!payment.allowed && payment.needsPayment && payment.retryAfter === -1);
+    await assert.rejects(limiter.wait(key, "BAL", { tokens: 1031 }), DeniedError);
+    limiter.close();
+});
+
+test("options of limits", async () => {
+    const limiter = new Limiter(clients.ioredis(), { whenDown: failClosed(), timeout: 30_000 }), leases = limiter.lease();
+    const all = [
+        Limit.slidingWindow(100, "5h", { segments: 20 }), Limit.window(100, "@month", { rollover: 50 }).warn(80),
+        perHour(100).spread(), perHour(100).queue(10).spread(), Limit.window(100, "@day").spread(),
+    ];
+    for (const limit of all) {
+        const key = `options:${limit}`;
+        assert.ok((await limiter.allow(key, limit)).allowed);
+        assert.ok((await limiter.all([{ key, limit }])).allowed);
+        assert.ok((await leases.allow(key, limit)).allowed);
+        if (limit.corrects) {
+            assert.equal((await limiter.atMost(key, limit, 40)).remaining, 40);
+        } else {
+            await assert.rejects(limiter.atMost(key, limit, 40), InvalidError);
+        }
+    }
+    for (const options of [{ segments: 1 }, { segments: 121 }]) { assert.throws(() => Limit.slidingWindow(5, "1h", options), InvalidError); }
+    for (const window of ["@day", "1h"]) { assert.throws(() => Limit.window(5, window, { rollover: 101 }), InvalidError); }
+    assert.throws(() => Limit.slidingLog(5, "1h").spread(), InvalidError);
+    await assert.rejects(limiter.all([{ key: "k", limit: "5/s", orElse: true }]), InvalidError);
+    await leases.close();
+    limiter.close();
+});
 
 for (const [name, client] of Object.entries(clients)) {
     const open = async (options) => {

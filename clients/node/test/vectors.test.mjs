@@ -10,7 +10,7 @@ import { InvalidError, Limit, Limiter, Prices, RefusedError, UnauthenticatedErro
 import { exactDuration, exactRate, parseRate } from "../dist/esm/rates.js";
 import { Scripted } from "./scripted.mjs";
 
-const vectors = ["vectors", "shared", "usage"].flatMap((name) => JSON.parse(readFileSync(new URL(`../../vectors/${name}.json`, import.meta.url), "utf8")));
+const vectors = ["vectors", "shared", "usage", "balance"].flatMap((name) => JSON.parse(readFileSync(new URL(`../../vectors/${name}.json`, import.meta.url), "utf8")));
 const policies = { fail_open: failOpen(), fail_closed: failClosed(), local_share: localShare(0.5) };
 
 /** The vectors and the parts of results that are not played here, with the reasons. */
@@ -27,7 +27,10 @@ after(() => {
     server.close();
 });
 
-const limitOf = (v) => (v.warn_percent === undefined ? unwarned(v) : unwarned(v).warn(v.warn_percent));
+function limitOf(v) {
+    const limit = v.warn_percent === undefined ? unwarned(v) : unwarned(v).warn(v.warn_percent);
+    return v.spread ? limit.spread() : limit;
+}
 
 function unwarned(v) {
     const rate = () => Limit.per(v.count, v.period_ms);
@@ -35,9 +38,11 @@ function unwarned(v) {
         case "TB": return rate().burst(v.tokens);
         case "LQ": return rate().queue(v.tokens);
         case "CL": return Limit.gcra(v.tokens - 1, v.count, v.period_ms / 1000);
-        case "FW": return Limit.window(v.tokens, v.window, given({ history: v.history, tz: v.zone, from: v.from }));
-        case "SW": return Limit.slidingWindow(v.tokens, v.period_ms);
+        case "FW": return Limit.window(v.tokens, v.window, given({ history: v.history, rollover: v.rollover_percent, tz: v.zone, from: v.from }));
+        case "SW": return Limit.slidingWindow(v.tokens, v.period_ms, given({ segments: v.segments }));
         case "SL": return Limit.slidingLog(v.tokens, v.period_ms);
+        case "CC": return Limit.concurrency(v.tokens, v.period_ms, v.member);
+        case "BAL": return Limit.balance();
         case "FS": return rate().burst(v.tokens).member(v.member ?? "", v.weight);
         case "AD": return rate().burst(v.tokens).adaptive(v.least ?? 0);
         default: throw new Error(`unknown algorithm ${v.algorithm}`);
@@ -51,10 +56,10 @@ const given = (all) => Object.fromEntries(Object.entries(all).filter(([, value])
 
 /** The options of a request that a vector has. */
 function options(v) {
-    return given({ tokens: v.tokens, keep: v.keep, maxWait: v.max_wait_ms, id: v.id, remember: v.remember_ms, fields: v.fields, showWarn: v.show_warn });
+    return given({ tokens: v.tokens, keep: v.keep, maxWait: v.max_wait_ms, id: v.id, remember: v.remember_ms, fields: v.fields, showWarn: v.show_warn, split: v.split });
 }
 
-const keyed = ({ key, limit, cost, keep }) => ({ key: raw(key), limit: limitOf(limit), ...(cost !== undefined && { cost }), ...(keep !== undefined && { keep }) });
+const keyed = ({ key, limit, cost, keep, or_else: orElse }) => ({ key: raw(key), limit: limitOf(limit), ...given({ cost, keep, orElse }) });
 
 async function play(limiter, v) {
     const tokens = v.tokens ?? 0, key = raw(v.key ?? "");
@@ -65,6 +70,17 @@ async function play(limiter, v) {
         case "force": return await limiter.force(key, limitOf(v.limit), tokens);
         case "all": return await limiter.all((v.limits ?? []).map(keyed), options(v));
         case "check": return await limiter.check(v.policy, key, options(v));
+        case "extend": return await limiter.extend(v.id, v.number, tokens, given({ split: v.split }));
+        case "release": return { known: await limiter.release(key, v.limit.member) };
+        case "add_credits": {
+            const expires = v.expires_s === undefined ? undefined : new Date(v.expires_s * 1000);
+            return { balance: await limiter.addCredits(key, { id: v.id, credits: tokens, ...given({ expires }) }) };
+        }
+        case "credits": {
+            const credits = await limiter.credits(key);
+            const grants = credits?.grants.map(({ left, expires }) => [left, expires === null ? null : expires.getTime() / 1000]);
+            return credits === null ? { known: false } : { known: true, balance: credits.balance, grants };
+        }
         case "settle": return charged(await limiter.settle(v.id, tokens));
         case "settle_costs": return charged(await limiter.settle(v.id, v.costs.map((cost) => (cost < 0 ? null : cost))));
         case "cancel": return charged(await limiter.cancel(v.id));
@@ -113,8 +129,8 @@ function kind(error) {
 function shown(r) {
     if (!("allowed" in r)) { return r; }
     const { allowed, granted, retryAfter: retry_after_ms, wait: wait_ms, source } = r;
-    const one = (s) => ({ limit: s.limit, remaining: s.remaining, reset_after_ms: s.resetAfter, ...(s.warn && { warn: true }) });
-    const all = { allowed, granted, retry_after_ms, wait_ms, source };
+    const one = (s) => ({ limit: s.limit, remaining: s.remaining, reset_after_ms: s.resetAfter, ...(s.warn && { warn: true }), ...(s.granted > 0 && { granted: s.granted }) });
+    const all = { ...(r.needsPayment && { needs_payment: true }), allowed, granted, retry_after_ms, wait_ms, source };
     return "binding" in r ? { ...all, binding: r.binding, limits: r.limits.map(one) } : { ...all, ...one(r) };
 }
 

@@ -126,7 +126,7 @@ for (const [framework, serve] of Object.entries(frameworks)) {
         const { byAddress, byHeader, firstOf } = forExpress;
         const limiter = new Limiter(driver, { whenDown: failOpen() });
         const got = await get(await serve(limiter, { name: "api", policy: "llm", key: firstOf(byHeader("X-API-Key"), byAddress()), cost: () => 8 }));
-        assert.deepEqual(driver.sent, [["RL.CHECK", "llm", "1:127.0.0.1/32", "8", "WARN"]]);
+        assert.deepEqual(driver.sent, [["RL.CHECK", "llm", "1:127.0.0.1/32", "8", "SPLIT"]]);
         assert.equal(got.status, 429);
         assert.equal(got.fields["ratelimit"], '"api";r=0;t=3');
         assert.equal(got.fields["ratelimit-policy"], '"api";q=5');

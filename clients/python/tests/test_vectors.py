@@ -17,7 +17,9 @@ from .servers import PATIENT, Scripted
 
 FOLDER = Path(__file__).parents[2] / "vectors"
 VECTORS: list[dict[str, Any]] = [
-    v for name in ("vectors.json", "shared.json", "usage.json") for v in json.loads((FOLDER / name).read_text())
+    v
+    for name in ("vectors.json", "shared.json", "usage.json", "balance.json")
+    for v in json.loads((FOLDER / name).read_text())
 ]
 POLICIES = {
     "fail_open": stint.fail_open(),
@@ -39,7 +41,8 @@ def shown(word: bytes) -> str:
 
 
 def limit_of(v: dict[str, Any]) -> stint.Limit:
-    return unwarned(v).warn(v["warn_percent"]) if "warn_percent" in v else unwarned(v)
+    limit = unwarned(v).warn(v["warn_percent"]) if "warn_percent" in v else unwarned(v)
+    return limit.spread() if v.get("spread") else limit
 
 
 def unwarned(v: dict[str, Any]) -> stint.Limit:
@@ -57,13 +60,21 @@ def unwarned(v: dict[str, Any]) -> stint.Limit:
         return stint.gcra(v["tokens"] - 1, v["count"], round(seconds))
     if v["algorithm"] == "FW":
         anchor = {"tz": v.get("zone", ""), "start": v.get("from", "")}
-        return stint.window(v["tokens"], v["window"], history=v.get("history", 0), **anchor)
-    make = {"SW": stint.sliding_window, "SL": stint.sliding_log}[v["algorithm"]]
-    return make(v["tokens"], seconds)
+        kept = {"history": v.get("history", 0), "rollover": v.get("rollover_percent", 0)}
+        return stint.window(v["tokens"], v["window"], **kept, **anchor)
+    if v["algorithm"] == "CC":
+        return stint.concurrency(v["tokens"], seconds, v["member"])
+    if v["algorithm"] == "BAL":
+        return stint.balance()
+    if v["algorithm"] == "SW":
+        return stint.sliding_window(v["tokens"], seconds, segments=v.get("segments", 0))
+    assert v["algorithm"] == "SL"
+    return stint.sliding_log(v["tokens"], seconds)
 
 
 def keyed(v: dict[str, Any]) -> stint.Keyed:
-    return stint.on(raw(v["key"]), limit_of(v["limit"]), cost=v.get("cost"), keep=v.get("keep", ""))
+    or_else = v.get("or_else", False)
+    return stint.on(raw(v["key"]), limit_of(v["limit"]), cost=v.get("cost"), keep=v.get("keep", ""), or_else=or_else)
 
 
 def request(v: dict[str, Any]) -> stint.Request:
@@ -73,6 +84,7 @@ def request(v: dict[str, Any]) -> stint.Request:
         max_wait=v.get("max_wait_ms", 0) / 1000,
         fields=v.get("fields", {}),
         show_warn=v.get("show_warn", False),
+        split=v.get("split", False),
         id=v.get("id", ""),
         remember=v.get("remember_ms", 0) / 1000,
     )
@@ -99,6 +111,14 @@ def play(limiter: Any, v: dict[str, Any]) -> Any:
         return limiter.all(*map(keyed, v.get("limits", [])), tokens=request(v))
     if call == "check":
         return limiter.check(v["policy"], key, request(v))
+    if call == "extend":
+        return limiter.extend(v["id"], v["number"], tokens, split=v.get("split", False))
+    if call == "release":
+        return limiter.release(key, v["limit"]["member"])
+    if call == "add_credits":
+        return limiter.add_credits(key, tokens, payment=v["id"], expires=v.get("expires_s"))
+    if call == "credits":
+        return limiter.credits(key)
     if call == "settle":
         return limiter.settle(v["id"], tokens)
     if call == "settle_costs":
@@ -126,7 +146,8 @@ def usage(u: stint.Usage) -> dict[str, Any]:
 
 def state(s: stint.Result | stint.LimitState) -> dict[str, Any]:
     shown: dict[str, Any] = {"limit": s.limit, "remaining": s.remaining, "reset_after_ms": ms(s.reset_after)}
-    return shown | {"warn": True} if s.warn else shown
+    shown |= {"warn": True} if s.warn else {}
+    return shown | {"granted": s.granted} if isinstance(s, stint.LimitState) and s.granted else shown
 
 
 def as_vector(result: Any) -> dict[str, Any]:
@@ -142,7 +163,12 @@ def as_vector(result: Any) -> dict[str, Any]:
             shown |= state(result)
         else:
             shown |= {"binding": result.binding, "limits": [state(s) for s in result.limits]}
-        return shown
+        return shown | {"needs_payment": True} if result.needs_payment else shown
+    if isinstance(result, bool):
+        return {"known": result}
+    if isinstance(result, stint.Credits):
+        grants = [[credit.left, credit.expires] for credit in result.grants]
+        return {"known": True, "balance": result.balance, "grants": grants}
     if isinstance(result, stint.Usage):
         return {"known": True, "usage": usage(result)}
     if isinstance(result, list) and result and isinstance(result[0], stint.Usage):
@@ -157,7 +183,7 @@ def as_vector(result: Any) -> dict[str, Any]:
             for c in result
         ]
         return {"known": True, "charges": charges}
-    return {"known": result is not None, "remaining": result or 0}
+    return {"known": result is not None, "remaining": result or 0, "balance": result}
 
 
 def kind(error: Exception | None) -> str:

@@ -120,7 +120,9 @@ export class Leases implements AsyncDisposable {
 }
 
 /** The server lends an eighth of the tokens that are left, so none of fewer than eight. */
-function isLeasable({ algorithm, capacity }: Limit): boolean { return (algorithm === "tokenBucket" || algorithm === "fixedWindow") && capacity >= 8; }
+function isLeasable({ algorithm, capacity, corrects }: Limit): boolean {
+    return (algorithm === "tokenBucket" || algorithm === "fixedWindow") && corrects && capacity >= 8; // no tokens that roll over are lent
+}
 
 /** The same text and bytes have two leases, because text is not always the same bytes. */
 function idOf(key: Key): string { return typeof key === "string" ? `t${key}` : `b${Buffer.from(key).toString("latin1")}`; }

@@ -97,7 +97,7 @@ export class Purse {
         }
         this.#unheard = undefined; // it is too late
         const op = this.#operation(now, false);
-        op.words = ["RL.LEND", key, limit.row.spec, ...limit.words, tokens, this.holder, op.number, op.previous, "LEFT", this.#tokens, "FOR", `${loanFor}ms`, ...limit.optionWords];
+        op.words = ["RL.LEND", key, limit.row.spec, ...limit.words, tokens, this.holder, op.number, op.previous, "LEFT", this.#tokens, "FOR", `${loanFor}ms`, ...limit.countedWords];
         return op;
     }
 

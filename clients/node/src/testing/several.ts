@@ -46,7 +46,7 @@ export function check(store: Store, given: readonly string[], limitsOf: (policy:
             }
         } else if (word === "PEEK") {
             isPeek = true;
-        } else if (word !== "WARN") { // no limit here has a threshold
+        } else if (word !== "WARN" && word !== "SPLIT") { // which no limit here shows
             throw lacks(`${word} in RL.CHECK`);
         }
     }

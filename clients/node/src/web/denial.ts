@@ -28,6 +28,10 @@ export function denial(what: string, names: readonly string[], result: MultiResu
         return { message, limit: null, ...times, remaining: null, capacity: null };
     }
     const { remaining, limit: capacity } = state;
+    if (result.needsPayment === true) {
+        const message = `${what} needs more credits than "${limit}" has, ${remaining}. Waiting does not help.`;
+        return { message, limit, retryAfterSeconds: null, remaining, capacity };
+    }
     if (result.retryAfter === never) {
         const message = `${what} asks for more than the limit "${limit}" ever grants, ${capacity}. Do not repeat it as it is.`;
         return { message, limit, retryAfterSeconds: null, remaining, capacity };

@@ -133,7 +133,7 @@ function question<R>(limiter: Limiter, { name, limit, policy, fields = ["draft-1
         throw new InvalidError("limit: the middleware needs a limit or a policy, and not both");
     }
     return async (key, tokens) => {
-        const result: Result = tightest(await limiter.check(policy, callerOf(key), { tokens, showWarn: true }));
+        const result: Result = tightest(await limiter.check(policy, callerOf(key), { tokens, split: true }));
         return { result, fields: announce(styles, name, result) };
     };
 }
@@ -147,6 +147,11 @@ function deny(name: string, result: Result, fields: Record<string, string>): Ans
     if (result.source === "fallback") {
         const body = { type: `${types}temporary-reduced-capacity`, title: "Requests cannot be counted at present", status: 503 };
         return { fields, denied: { status: 503, body: JSON.stringify(body) } };
+    }
+    if (result.needsPayment === true) {
+        const detail = "The balance has fewer credits than this request needs, and waiting does not help.";
+        const body = { type: "about:blank", title: "Payment Required", status: 402, detail, "violated-policies": [name] };
+        return { fields, denied: { status: 402, body: JSON.stringify(body) } };
     }
     const body = {
         type: `${types}quota-exceeded`, title: "Too many requests", status: 429,

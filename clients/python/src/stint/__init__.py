@@ -15,6 +15,7 @@ from .aiostream import AsyncStream
 from .asks import Keyed, Request, on
 from .base import Decision
 from .classes import Class
+from .credits import Credit, Credits
 from .errors import (
     CircuitOpenError,
     ClosedError,
@@ -35,6 +36,7 @@ from .leases import Leases
 from .limiter import Limiter
 from .limits import (
     Limit,
+    balance,
     concurrency,
     gcra,
     parse,
@@ -68,6 +70,8 @@ __all__ = [
     "Class",
     "ClosedError",
     "ClosedWindow",
+    "Credit",
+    "Credits",
     "Decision",
     "DeniedError",
     "InvalidError",
@@ -99,6 +103,7 @@ __all__ = [
     "UndecidedError",
     "Usage",
     "WouldExceedDeadlineError",
+    "balance",
     "concurrency",
     "fail_closed",
     "fail_open",

@@ -17,6 +17,7 @@ from .asks import Ask, Key, Keyed, Request
 from .base import DEFAULT_COOL_DOWN, DEFAULT_FAILURES, DEFAULT_TIMEOUT, Base, Decision, Settings, request_of
 from .breaker import Breaker
 from .classes import Class, ask_class
+from .credits import Credits, ask_add, parse_credits
 from .errors import StintError, UnavailableError
 from .first import DEFAULT_CONNECT_TIMEOUT, FirstCalls
 from .keys import short_key
@@ -25,7 +26,17 @@ from .nodes import Nodes, Where
 from .policy import Policy, must_be_policy
 from .reports import DEFAULT_REPORT, Member, Pace, ReportOptions, ask_report, parse_members, parse_pace
 from .reserving import Reserved, as_reserved, told
-from .results import Charge, MultiResult, Result, Source, parse_at_most, parse_charges, parse_integer, parse_refund
+from .results import (
+    Charge,
+    MultiResult,
+    Result,
+    Source,
+    integers,
+    parse_at_most,
+    parse_charges,
+    parse_integer,
+    parse_refund,
+)
 from .retry import may_pass, pauses
 from .slices import DEFAULT_STEP, REMEMBER, BudgetSpentError, caller_of, check_slices, less
 from .usage import Usage, parse_usage, parse_usages
@@ -96,6 +107,19 @@ class AsyncLimiter(Base):
         """Return the answer of allow_class, and take nothing."""
         return await self._acquire(ask_class("peek_class", tree, n, "PEEK"))
 
+    async def add_credits(self, key: Key, credits: int, *, payment: Key, expires: int | None = None) -> int:
+        """Add the credits of a payment to a balance, and return the present balance.
+
+        payment is the id of the payment, which the server remembers for 10 years: the same again adds nothing. expires
+        is when the rest of these credits is gone, in whole Unix seconds.
+        """
+        reply = await to_the_end(self._ask(ask_add(key, credits, payment, expires)))
+        return integers(reply, 2)[1]
+
+    async def credits(self, key: Key) -> Credits | None:
+        """Return the credits of a balance; None for a key without one."""
+        return parse_credits(await self._ask(asks.command("BAL.INFO", short_key(key), repeats=True)))
+
     async def members(self, pool: Key) -> list[Member]:
         """Return the active members of a fair share, in the order of their names."""
         return parse_members(await self._ask(asks.command("FS.MEMBERS", short_key(pool))))
@@ -132,15 +156,23 @@ class AsyncLimiter(Base):
         return parse_charges(await to_the_end(self._ask(asks.cancel(identity))))
 
     async def extend(
-        self, identity: Key, number: int, tokens: int, *, up_to: bool = False, remember: float = 0.0
+        self,
+        identity: Key,
+        number: int,
+        tokens: int,
+        *,
+        up_to: bool = False,
+        remember: float = 0.0,
+        split: bool = False,
     ) -> MultiResult | None:
         """Take more tokens of the same limits for a request with an id; None if the server does not know the id.
 
         number counts the extensions of the request that were granted, from 1: the same number again is answered alike
         and takes nothing. With up_to, the tokens that all limits have are taken, at most these. With remember
         (seconds), the request can be settled at least for so long from now. settle() then charges the cost of all.
+        split has LimitState.granted set if the last limit is a balance(), to what all together took.
         """
-        return await self._extend(asks.extend(identity, number, tokens, up_to, remember))
+        return await self._extend(asks.extend(identity, number, tokens, up_to, remember, split=split))
 
     @asynccontextmanager
     async def reserving(

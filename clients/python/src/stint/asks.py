@@ -41,30 +41,39 @@ class Keyed:
     limit: Limit
     cost: int | None = None
     keep: int | str = ""
+    or_else: bool = False
 
     def __post_init__(self) -> None:
         """Refuse amounts that the protocol cannot express."""
+        if self.or_else and self.limit.algorithm.form != "balance":
+            raise InvalidError(f"or_else is for a balance, got {self.limit}")
         if self.cost is not None and not is_whole(self.cost, 0, MAX_TOKENS):
             raise InvalidError(f"the cost must be an integer between 0 and {MAX_TOKENS}, got {self.cost!r}")
         object.__setattr__(self, "keep", _keep(self.keep))
 
     def tokens(self, n: int) -> int:
-        """Return the number asked of this limit by a call for n."""
+        """Return the number asked of this limit by a call for n. What the limits before or_else lack is not known."""
+        if self.or_else:
+            return 0
         return n if self.cost is None else self.cost
 
     def words(self, keep: str) -> list[Argument]:
         """Return the limit as RL.ALL takes it. keep is for a limit without its own."""
         limit = self.limit
-        words: list[Argument] = [limit.algorithm.spec, short_key(self.key), *limit.arguments, *limit.option_words]
+        words: list[Argument] = ["ELSE"] if self.or_else else []
+        words += [limit.algorithm.spec, short_key(self.key), *limit.arguments, *limit.option_words]
         if self.cost is not None:
             words += ["COST", self.cost]
         part = str(self.keep) or (keep if limit.algorithm.keeps else "")
         return [*words, "KEEP", part] if part else words
 
 
-def on(key: Key, limit: Limit | str, *, cost: int | None = None, keep: int | str = "") -> Keyed:
-    """Return the limit on a key. keep is a number of tokens, or a share such as "10%", that is left to others."""
-    return Keyed(key, as_limit(limit), cost, keep)
+def on(key: Key, limit: Limit | str, *, cost: int | None = None, keep: int | str = "", or_else: bool = False) -> Keyed:
+    """Return the limit on a key. keep is a number of tokens, or a share such as "10%", that is left to others.
+
+    or_else makes the last limit, a balance(), give what the limits before it cannot give of the cost, or all of it.
+    """
+    return Keyed(key, as_limit(limit), cost, keep, or_else)
 
 
 _PART = re.compile(r"[0-9]{1,12}|1000000000000|(?:[0-9]{1,2}(?:\.[0-9]{1,3})?|100(?:\.0{1,3})?)%", re.ASCII)
@@ -98,6 +107,7 @@ class Request:
     max_wait (seconds) reserves tokens that will be there within this time. fields are the values of {name} in the keys
     of a policy. With an id, the server remembers a grant for the time of remember (seconds): the same request again is
     answered alike and takes nothing, and settle() charges the true cost. show_warn has check() set LimitState.warn.
+    split does so too, and has LimitState.granted set if the last limit is a balance().
     """
 
     tokens: int = 1
@@ -107,6 +117,7 @@ class Request:
     id: Key = ""
     remember: float = 0.0
     show_warn: bool = False
+    split: bool = False
 
     def __post_init__(self) -> None:
         """Refuse requests that the protocol cannot express."""
@@ -130,7 +141,7 @@ class Request:
             words += ["MAXWAIT", wait_ms(self.max_wait)]
         if self.id:
             words += ["AS", short_key(self.id), "FOR", _remembered(self.remember)]
-        return words
+        return [*words, "SPLIT"] if self.split else words
 
 
 def _remembered(seconds: float) -> str:
@@ -188,11 +199,11 @@ def place(key: Key, limit: Limit, max_wait: float, priority: int | None) -> Ask:
 def at_most(key: Key, limit: Limit | str, n: int) -> Ask:
     """Leave at most n tokens of a limit."""
     chosen = as_limit(limit)
-    if not chosen.algorithm.keeps:
-        raise InvalidError(f"at_most needs a bucket or a window, got {chosen}")
+    if not chosen.corrects:
+        raise InvalidError(f"at_most needs a bucket or a window without segments and rollover, got {chosen}")
     if not is_whole(n, 0, MAX_TOKENS):
         raise InvalidError(f"the tokens that are left must be an integer between 0 and {MAX_TOKENS}, got {n!r}")
-    return command("RL.ATMOST", short_key(key), chosen.algorithm.spec, *chosen.arguments, n, *chosen.option_words)
+    return command("RL.ATMOST", short_key(key), chosen.algorithm.spec, *chosen.arguments, n, *chosen.counted_words)
 
 
 def everything(keyed: Iterable[Keyed], request: Request, peek: bool) -> Ask:
@@ -270,7 +281,13 @@ def cancel(identity: Key) -> Ask:
 
 
 def extend(
-    identity: Key, number: int, tokens: int, up_to: bool, remember: float, limits: Iterable[tuple[bytes, Limit]] = ()
+    identity: Key,
+    number: int,
+    tokens: int,
+    up_to: bool,
+    remember: float,
+    limits: Iterable[tuple[bytes, Limit]] = (),
+    split: bool = False,
 ) -> Ask:
     """Take more tokens of the limits of a request. limits are those that a local share decides by."""
     if not is_whole(number, 1, MAX_TOKENS):
@@ -281,6 +298,8 @@ def extend(
         words.append("UPTO")
     if remember:
         words += ["FOR", _remembered(remember)]
+    if split:
+        words.append("SPLIT")
     asked = [(key, limit, tokens) for key, limit in limits]
     return Ask(encode(words), "extend", name, tokens, asked, repeats=True)
 

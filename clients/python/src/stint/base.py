@@ -134,7 +134,8 @@ class Base:
         result: MultiResult | None = None
         if error is None:
             try:
-                result = parse_multi(reply)
+                bought = len(ask.limits) > 0 and ask.limits[-1][1].algorithm.form == "balance"
+                result = parse_multi(reply, bought)
             except StintError as unknown:
                 error = unknown
         if result is None:

@@ -179,7 +179,7 @@ class Table:
 
     def _add(self, name: bytes, given: Limit | str) -> Lease | None:
         limit = as_limit(given)
-        if limit.algorithm.spec not in ("TB", "FW") or limit.tokens < SMALLEST:
+        if limit.algorithm.spec not in ("TB", "FW") or "ROLLOVER" in limit.anchor or limit.tokens < SMALLEST:
             return None
         with self._lock:
             old = self._leases.get(name)

@@ -103,7 +103,7 @@ class Purse:
         number = self._next()
         spec: list[Argument] = ["RL.LEND", key, limit.algorithm.spec, *limit.arguments]
         numbers: list[Argument] = [tokens, self.holder, number, self.known]
-        arguments = [*spec, *numbers, "LEFT", self.tokens, "FOR", f"{LOAN_FOR}s", *limit.option_words]
+        arguments = [*spec, *numbers, "LEFT", self.tokens, "FOR", f"{LOAN_FOR}s", *limit.counted_words]
         return Operation(arguments, number, self.known, False, now)
 
     def give_back(self, now: Moment, key: bytes) -> Operation:

@@ -13,6 +13,7 @@ from .keys import short_key
 from .rates import MAX_TOKENS, milliseconds, parse_duration, parse_rate
 
 MAX_WEIGHT = 1000  # of a member of a fair share
+MAX_SEGMENTS = 120  # of a sliding window
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Algorithm:
 
     spec: str  # its name in RL.ALL and in policies
     command: str
-    form: str  # its arguments: "rate", "window", "gcra", "leases", "member" or "adaptive"
+    form: str  # its arguments: "rate", "window", "gcra", "leases", "member", "adaptive" or "balance"
     options: frozenset[str]
     reserves: bool = False  # MAXWAIT, or places in a queue
     takes_tokens: bool = True
@@ -45,6 +46,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm("CC", "CC.ACQUIRE", "leases", frozenset({"PEEK"}), takes_tokens=False, keeps=False),
         Algorithm("FS", "FS.ACQUIRE", "member", frozenset({"PEEK"}), keeps=False),
         Algorithm("AD", "AD.ACQUIRE", "adaptive", frozenset({"PEEK", "MAXWAIT"}), reserves=True, keeps=False),
+        Algorithm("BAL", "BAL.ACQUIRE", "balance", _WINDOW, keeps=False),
     )
 }
 
@@ -73,9 +75,10 @@ class Limit:
     period: Fraction  # seconds
     holder: str = ""  # of a concurrency limit
     weight: int = 1  # of a member of a fair share
-    anchor: tuple[str, ...] = ()  # TZ, FROM and HISTORY of a fixed window, with their values
+    anchor: tuple[str, ...] = ()  # TZ, FROM, HISTORY and ROLLOVER, or SEGMENTS, of a window, with their values
     threshold: int = 0  # percent: see warn()
     least: Fraction = Fraction(0)  # tokens that come back in a period at the lowest rate of an adaptive limit
+    has_turns: bool = False  # see spread()
 
     def __str__(self) -> str:
         """Return the limit as RL.ALL takes it, without its key."""
@@ -84,6 +87,11 @@ class Limit:
     @property
     def option_words(self) -> tuple[str, ...]:
         """The words behind the tokens of the limit's command, and behind its arguments in RL.ALL."""
+        return (*self.counted_words, "SPREAD") if self.has_turns else self.counted_words
+
+    @property
+    def counted_words(self) -> tuple[str, ...]:
+        """The option words of commands that deny nobody."""
         if self.weight != 1:
             return ("WEIGHT", str(self.weight))
         return (*self.anchor, "WARN", f"{self.threshold}%") if self.threshold else self.anchor
@@ -98,6 +106,20 @@ class Limit:
         if not is_whole(percent, 1, 100):
             raise InvalidError(f"warn: must be an integer between 1 and 100, such as 80 for 80%, got {percent!r}")
         return replace(self, threshold=percent)
+
+    def spread(self) -> Limit:
+        """Return the limit with turns for denied callers, who then do not come back together.
+
+        retry_after is the time at which there are tokens for this caller, after all who were denied before.
+        """
+        if self.algorithm.spec not in _SPREAD:
+            raise InvalidError(f"only {' '.join(_SPREAD)} have turns, not {self}")
+        return replace(self, has_turns=True)
+
+    @property
+    def corrects(self) -> bool:
+        """Whether at_most() can lower the limit."""
+        return self.algorithm.keeps and not {"SEGMENTS", "ROLLOVER"} & set(self.anchor)
 
     @property
     def shared(self) -> Limit:
@@ -130,7 +152,8 @@ class Limit:
         if not is_whole(weight, 1, MAX_WEIGHT):
             raise InvalidError(f"weight: must be an integer between 1 and {MAX_WEIGHT}, got {weight!r}")
         text = short_key(name).decode("utf-8", "surrogateescape")
-        return replace(self, algorithm=ALGORITHMS["FS"], arguments=(*self.arguments, text), weight=weight, threshold=0)
+        words = (*self.arguments, text)
+        return replace(self, algorithm=ALGORITHMS["FS"], arguments=words, weight=weight, threshold=0, has_turns=False)
 
     def adaptive(self, least: int) -> Limit:
         """Return a limit whose rate follows reports, from least tokens in the period of this bucket up to its rate."""
@@ -143,7 +166,8 @@ class Limit:
         if least > self.count:
             raise InvalidError(f"the lowest rate must be at most the highest, {self.arguments[1]}, got {rate}")
         capacity, most = self.arguments
-        return replace(self, algorithm=ALGORITHMS["AD"], arguments=(capacity, rate, most), least=least, threshold=0)
+        words = (capacity, rate, most)
+        return replace(self, algorithm=ALGORITHMS["AD"], arguments=words, least=least, threshold=0, has_turns=False)
 
     @property
     def fill_time(self) -> float:
@@ -154,6 +178,7 @@ class Limit:
 
 
 _WARN = ("TB", "LB", "LQ", "FW", "SW", "SL", "CC")
+_SPREAD = ("TB", "LB", "LQ", "FW")
 
 
 def _tokens(n: int, name: str) -> int:
@@ -201,7 +226,7 @@ def gcra(max_burst: int, count: int, seconds: int) -> Limit:
     return Limit(ALGORITHMS["CL"], arguments, max_burst + 1, Fraction(count), Fraction(seconds))
 
 
-def window(n: int, length: str | float, *, tz: str = "", start: str = "", history: int = 0) -> Limit:
+def window(n: int, length: str | float, *, tz: str = "", start: str = "", history: int = 0, rollover: int = 0) -> Limit:
     """A fixed window: n tokens in each.
 
     The length is one of the calendar ("@minute", "@hour", "@day", "@week", "@month", "@quarter", "@year"), "@15m" for
@@ -213,6 +238,9 @@ def window(n: int, length: str | float, *, tz: str = "", start: str = "", histor
     on its last.
 
     history is the number of closed windows, at most 36, that usage() shows. A request without it forgets them.
+
+    rollover adds the tokens that the window before had left, at most this percentage of n. It is for windows that begin
+    with "@". A request without it ends it.
     """
     text = length if isinstance(length, str) else milliseconds(length, "window")
     seconds = CALENDAR.get(text.lower()) or parse_duration(text.removeprefix("@"))
@@ -222,6 +250,12 @@ def window(n: int, length: str | float, *, tz: str = "", start: str = "", histor
         if not is_whole(history, 1, MAX_HISTORY):
             raise InvalidError(f"history: must be an integer between 1 and {MAX_HISTORY}, got {history!r}")
         options += ("HISTORY", str(history))
+    if rollover != 0:
+        if not text.startswith("@") or not is_whole(rollover, 1, 100):
+            raise InvalidError(
+                f'rollover: must be a percentage from 1 to 100, for a window such as "@month", got {rollover!r}'
+            )
+        options += ("ROLLOVER", f"{rollover}%")
     return replace(limit, anchor=options)
 
 
@@ -247,10 +281,21 @@ _STARTS = {
 }
 
 
-def sliding_window(n: int, length: str | float) -> Limit:
-    """A sliding window estimated from two counters: about n tokens in any span of this length."""
+def sliding_window(n: int, length: str | float, *, segments: int = 0) -> Limit:
+    """A sliding window estimated from two counters: about n tokens in any span of this length.
+
+    With 2 to 120 segments, no window ever holds more than n, and tokens come back at most a segment late. A key is
+    limited with or without segments, and never by both.
+    """
     text = length if isinstance(length, str) else milliseconds(length, "window")
-    return _window("SW", n, text, parse_duration(text))
+    limit = _window("SW", n, text, parse_duration(text))
+    return limit if segments == 0 else replace(limit, anchor=_segments(segments))
+
+
+def _segments(n: int) -> tuple[str, ...]:
+    if not is_whole(n, 2, MAX_SEGMENTS):
+        raise InvalidError(f"segments: must be an integer between 2 and {MAX_SEGMENTS}, got {n!r}")
+    return ("SEGMENTS", str(n))
 
 
 def sliding_log(n: int, length: str | float) -> Limit:
@@ -268,6 +313,14 @@ def concurrency(n: int, ttl: str | float, holder: str) -> Limit:
     text = ttl if isinstance(ttl, str) else milliseconds(ttl, "ttl")
     seconds, name = parse_duration(text), holder_name(holder)
     return Limit(ALGORITHMS["CC"], (str(_tokens(n, "limit")), text, name), n, Fraction(n), seconds, name)
+
+
+def balance() -> Limit:
+    """Credits that were bought: only add_credits() adds them, and a denial has needs_payment.
+
+    Among several limits it is the last. local_share has no share of it, and denies.
+    """
+    return Limit(ALGORITHMS["BAL"], (), 0, Fraction(0), Fraction(1))
 
 
 def holder_name(holder: str) -> str:
@@ -294,20 +347,23 @@ def parse(text: str) -> Limit:
 
 def _parse_spec(text: str, words: list[str]) -> Limit:
     algorithm = ALGORITHMS[words[0].upper()]
+    if words[-1].upper() == "SPREAD":
+        return _parse_spec(text, words[:-1]).spread()
     if len(words) > 3 and words[-2].upper() == "WARN":
-        percent = words[-1].removesuffix("%")
-        if percent == words[-1]:
-            raise InvalidError(f"WARN: must be a percentage such as 80%, got {words[-1]!r}")
-        return _parse_spec(text, words[:-2]).warn(_integer(percent))
+        return _parse_spec(text, words[:-2]).warn(_percentage("WARN", words[-1]))
     if algorithm.form == "member" and len(words) == 6 and words[4].upper() == "WEIGHT":
         return _bucket("TB", _integer(words[1]), words[2], *parse_rate(words[2])).member(words[3], _integer(words[5]))
     if algorithm.spec == "FW" and len(words) > 3:
         return _parse_anchor(text, words)
-    takes = {"rate": 3, "window": 3, "gcra": 4, "leases": 4, "member": 4, "adaptive": 4}[algorithm.form]
+    if algorithm.spec == "SW" and len(words) == 5 and words[3].upper() == "SEGMENTS":
+        return replace(_parse_spec(text, words[:3]), anchor=_segments(_integer(words[4])))
+    takes = {"rate": 3, "window": 3, "gcra": 4, "leases": 4, "member": 4, "adaptive": 4, "balance": 1}[algorithm.form]
     if algorithm.form == "rate" and len(words) == 5 and words[3].lower() == "per":
         words = [*words[:2], " ".join(words[2:])]
     if len(words) != takes:
         raise InvalidError(f"{algorithm.spec} takes {takes - 1} words behind it, without the key, got {text!r}")
+    if algorithm.form == "balance":
+        return balance()
     if algorithm.form == "leases":
         return concurrency(_integer(words[1]), words[2], words[3])
     if algorithm.form == "member":
@@ -327,13 +383,22 @@ def _parse_spec(text: str, words: list[str]) -> Limit:
 
 def _parse_anchor(text: str, words: list[str]) -> Limit:
     options = dict(zip([word.upper() for word in words[3::2]], words[4::2], strict=False))
-    if len(words) != 3 + 2 * len(options) or not options.keys() <= {"TZ", "FROM", "HISTORY"}:
-        takes = "a limit, a window, TZ with a zone, FROM with a beginning and HISTORY with a number"
+    if len(words) != 3 + 2 * len(options) or not options.keys() <= {"TZ", "FROM", "HISTORY", "ROLLOVER"}:
+        takes = "a limit, a window, TZ with a zone, FROM with a beginning, HISTORY with a number and ROLLOVER"
         raise InvalidError(f"FW takes {takes}, got {text!r}")
     if "HISTORY" in options and _integer(options["HISTORY"]) == 0:
         raise InvalidError(f"history: must be at least 1, got {text!r}")
     kept = _integer(options.get("HISTORY", "0"))
-    return window(_integer(words[1]), words[2], tz=options.get("TZ", ""), start=options.get("FROM", ""), history=kept)
+    rolls = _percentage("ROLLOVER", options["ROLLOVER"]) if "ROLLOVER" in options else 0
+    tz, start = options.get("TZ", ""), options.get("FROM", "")
+    return window(_integer(words[1]), words[2], tz=tz, start=start, history=kept, rollover=rolls)
+
+
+def _percentage(option: str, word: str) -> int:
+    percent = _integer(word.removesuffix("%"))
+    if not word.endswith("%") or percent == 0:
+        raise InvalidError(f"{option}: must be a percentage such as 80%, got {word!r}")
+    return percent
 
 
 def _integer(word: str) -> int:

@@ -82,8 +82,9 @@ class Buckets:
         limit = limit.shared
         bucket = self._buckets.get((key, limit))
         if bucket is None and (len(self._buckets) < MAX_KEYS or self._sweep(now)):
-            capacity = max(1, int(self._share * limit.tokens))
-            rate = self._share * float(limit.count / limit.period)
+            is_known = limit.algorithm.form != "balance"  # whose credits nobody knows
+            capacity = max(1, int(self._share * limit.tokens)) if is_known else 0
+            rate = self._share * float(limit.count / limit.period) if is_known else 1.0
             bucket = _Bucket(capacity, rate, float(capacity), now)
             self._buckets[key, limit] = bucket
         return bucket

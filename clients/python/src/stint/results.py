@@ -37,6 +37,7 @@ class Result:
     source: Source = Source.SERVER
     cause: StintError | None = None  # why Stint did not decide
     warn: bool = False  # the use has reached the threshold of Limit.warn(); of several limits, that of any of them
+    needs_payment: bool = False  # after a denial: waiting does not help, a balance() lacks credits
 
     def __bool__(self) -> bool:
         """Return whether to go ahead."""
@@ -51,6 +52,7 @@ class LimitState:
     remaining: int
     reset_after: float
     warn: bool = False  # the use has reached the limit's threshold; of a policy, with Request.show_warn
+    granted: int = 0  # tokens taken from it, where the last limit is a balance(); with Request.split only
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class MultiResult:
     limits: tuple[LimitState, ...] = field(default=())
     source: Source = Source.SERVER
     cause: StintError | None = None
+    needs_payment: bool = False  # as in Result; of a policy, it is known with Request.split only
 
     def __bool__(self) -> bool:
         """Return whether to go ahead."""
@@ -88,6 +91,7 @@ class MultiResult:
             self.source,
             self.cause,
             any(one.warn for one in self.limits),
+            self.needs_payment,
         )
 
 
@@ -128,7 +132,10 @@ def parse_result(reply: Any, limit: Limit, asked: int) -> Result:
         return Result(False, 0, most, remaining, NEVER if after < 0 else float(after), 0.0, float(reset))
     if first > 0:
         return Result(True, first, most, remaining, 0.0, seconds(after), seconds(reset), warn=warn)
-    return Result(False, 0, most, remaining, seconds(after), 0.0, seconds(reset), warn=warn)
+    needs_payment = after < 0 and limit.algorithm.form == "balance"
+    return Result(
+        False, 0, most, remaining, seconds(after), 0.0, seconds(reset), warn=warn, needs_payment=needs_payment
+    )
 
 
 def parse_at_most(reply: Any, limit: Limit) -> Result:
@@ -138,20 +145,25 @@ def parse_at_most(reply: Any, limit: Limit) -> Result:
 
 
 def _state(reply: Any) -> LimitState:
-    warns = isinstance(reply, list) and len(reply) == 4
-    limit, remaining, reset, *more = integers(reply, 4 if warns else 3)
-    return LimitState(limit, remaining, seconds(reset), more == [1])
+    count = min(max(3, len(reply)), 5) if isinstance(reply, list) else 3
+    limit, remaining, reset, *more = integers(reply, count)  # warn, and with SPLIT granted
+    return LimitState(limit, remaining, seconds(reset), more[:1] == [1], sum(more[1:]))
 
 
-def parse_multi(reply: Any) -> MultiResult:
-    """Read the reply of RL.ALL, RL.CHECK and RL.EXTEND, which has a fifth part, the tokens that are reserved in all."""
+def parse_multi(reply: Any, bought: bool) -> MultiResult:
+    """Read the reply of RL.ALL, RL.CHECK and RL.EXTEND, which has a fifth part, the tokens that are reserved in all.
+
+    bought says that the last limit is known to be a balance. A reply with SPLIT shows it.
+    """
     if not isinstance(reply, list) or len(reply) not in (4, 5) or not isinstance(reply[3], list):
         raise unknown(reply)
     granted, binding, after = integers(reply[:3], 3)
     states = tuple(_state(state) for state in reply[3])
     if granted > 0:
         return MultiResult(True, granted, binding, 0.0, seconds(after), states)
-    return MultiResult(False, 0, binding, seconds(after), 0.0, states)
+    bought = bought or any(len(state) == 5 for state in reply[3])
+    needs_payment = bought and after < 0 and binding == len(states) - 1
+    return MultiResult(False, 0, binding, seconds(after), 0.0, states, needs_payment=needs_payment)
 
 
 def parse_charges(reply: Any) -> list[Charge] | None:

@@ -71,6 +71,8 @@ def give_up(limit: Limit, denied: Result, n: int, max_wait: float, when_down: Po
     """Return the pause before asking again, or raise an error if waiting does not help."""
     if denied.source is Source.FALLBACK and when_down.kind == "fail_closed":
         raise DeniedError(f"denied: {denied.cause}") from denied.cause
+    if denied.needs_payment:
+        raise DeniedError(f"the balance has fewer than {n} credits, and only a payment helps")
     if denied.retry_after == NEVER:
         raise DeniedError(f"{n} tokens are more than {limit} can ever grant")
     is_adaptive = limit.algorithm.form == "adaptive"  # it is not reserved in its pause, which may end in time

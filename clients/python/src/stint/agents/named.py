@@ -44,6 +44,9 @@ def denial(what: str, names: list[str], result: MultiResult) -> Denial:
         message = f"{what} cannot be counted at present. Try again in {in_words(after)}."
         return Denial(message, None, after, None, None)
     name, state = names[result.binding], result.limits[result.binding]
+    if result.needs_payment:
+        message = f'{what} needs more credits than "{name}" has, {state.remaining}. Waiting does not help.'
+        return Denial(message, name, None, state.remaining, state.limit)
     if result.retry_after == NEVER:
         message = f'{what} asks for more than the limit "{name}" ever grants, {state.limit}. Do not repeat it as it is.'
         return Denial(message, name, None, state.remaining, state.limit)

@@ -110,7 +110,7 @@ class FakeServer:
 
     def _check(self, words: list[str]) -> Any:
         at = words.index("WITH", 3) if "WITH" in words[3:] else len(words)
-        options = [word for word in words[3:at] if word != "WARN"]  # no limit here has a threshold
+        options = [word for word in words[3:at] if word not in ("WARN", "SPLIT")]  # which no limit here shows
         if unknown := [word for word in options if word != "PEEK"]:
             raise _lacks(f"{unknown[0]} in RL.CHECK")
         limits = self._limits(words[0], words[1], words[at + 1 :])

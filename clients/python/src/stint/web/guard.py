@@ -161,9 +161,7 @@ class Guard:
         if n == 0:
             return None
         if self._policy is not None:
-            return Question(
-                "check", (self._policy, _text(self._key, view) or ANONYMOUS, Request(n, show_warn=True)), None
-            )
+            return Question("check", (self._policy, _text(self._key, view) or ANONYMOUS, Request(n, split=True)), None)
         limit = as_limit(self._limit(view)) if callable(self._limit) else self._limit
         assert limit is not None
         return Question("allow", (f"{self.name}:{_text(self._key, view)}", limit, n), limit)
@@ -199,7 +197,10 @@ class Guard:
             title = "Requests cannot be counted at present"
             return 503, json.dumps({"type": _REDUCED_CAPACITY, "title": title, "status": 503}).encode()
         body: dict[str, Any] = {"type": _QUOTA_EXCEEDED, "title": "Too many requests", "status": 429}
-        if denied.retry_after == NEVER:
+        if denied.needs_payment:
+            body = {"type": "about:blank", "title": "Payment Required", "status": 402}
+            body["detail"] = "The balance has fewer credits than this request needs, and waiting does not help."
+        elif denied.retry_after == NEVER:
             body["detail"] = f"This request costs more than the limit of {denied.limit}."
         body["violated-policies"] = [self.name]
-        return 429, json.dumps(body).encode()
+        return body["status"], json.dumps(body).encode()

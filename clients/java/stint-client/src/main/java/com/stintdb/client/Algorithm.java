@@ -23,7 +23,9 @@ public enum Algorithm {
     /** FS.ACQUIRE: a pool shared by weight. */
     FAIR_SHARE("FS.ACQUIRE", "FS", Form.MEMBER, Set.of(Option.PEEK), false, false, false),
     /** AD.ACQUIRE: a rate that follows reports. */
-    ADAPTIVE("AD.ACQUIRE", "AD", Form.ADAPTIVE, Set.of(Option.PEEK, Option.MAXWAIT), true, false, false);
+    ADAPTIVE("AD.ACQUIRE", "AD", Form.ADAPTIVE, Set.of(Option.PEEK, Option.MAXWAIT), true, false, false),
+    /** BAL.ACQUIRE: credits that were bought. */
+    BALANCE("BAL.ACQUIRE", "BAL", Form.BALANCE, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, false, false);
 
     /** An option of the command of an algorithm. */
     enum Option {
@@ -40,7 +42,8 @@ public enum Algorithm {
         GCRA,
         LEASES,
         MEMBER,
-        ADAPTIVE
+        ADAPTIVE,
+        BALANCE
     }
 
     private final String command;
@@ -72,6 +75,11 @@ public enum Algorithm {
     /** The name in RL.ALL, and in policies. */
     public String spec() {
         return spec;
+    }
+
+    /** Whether denied callers can have turns: SPREAD. */
+    boolean hasTurns() {
+        return form == Form.RATE || this == FIXED_WINDOW;
     }
 
     /** Whether the command asks for one place, and not for a number of tokens. */

@@ -170,6 +170,9 @@ final class Awaiting {
             if (denied.source() == Source.FALLBACK) {
                 throw new DeniedException("Stint does not answer, and the fallback denies", denied.cause());
             }
+            if (denied.needsPayment()) {
+                throw new DeniedException("the balance has fewer than " + tokens + " credits, and only a payment helps", null);
+            }
             if (denied.retryAfterMs() == Result.NEVER) {
                 throw new DeniedException("more tokens than " + limit + " can ever grant: " + tokens, null);
             }

@@ -2,6 +2,7 @@ package com.stintdb.client;
 
 import com.stintdb.client.internal.Asker;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -140,6 +141,21 @@ public final class BlockingLimiter {
     /** {@link Limiter#policyUsage(String, String, Map)}. */
     public List<Usage> policyUsage(String policy, String id, Map<String, String> fields) {
         return join(limiter.policyUsage(policy, id, fields));
+    }
+
+    /** See {@link Limiter#addCredits(String, long, String)}. */
+    public long addCredits(String key, long credits, String payment) {
+        return join(limiter.addCredits(key, credits, payment));
+    }
+
+    /** See {@link Limiter#addCredits(Key, long, Key, Instant)}. */
+    public long addCredits(String key, long credits, String payment, Instant expires) {
+        return join(limiter.addCredits(Key.of(key), credits, Key.of(payment), expires));
+    }
+
+    /** See {@link Limiter#credits(String)}. */
+    public @Nullable Credits credits(String key) {
+        return join(limiter.credits(key));
     }
 
     /** {@link Limiter#members}. */

@@ -86,19 +86,22 @@ final class Decider {
         if (!request.fields.isEmpty()) {
             throw new InvalidException("fields: are for the keys of a policy, not for all, got " + request.fields.keySet());
         }
-        if (request.showWarn) {
+        if (request.show == Request.Show.WARN) {
             throw new InvalidException("showWarn: is for the limits of a policy, not for all");
         }
         Words words = new Words("RL.ALL");
         List<Asked> asked = new ArrayList<>();
         for (Keyed each : limits) {
             Limit limit = each.limit;
+            if (each.isElse) {
+                words.add("ELSE");
+            }
             words.add(limit.algorithm().spec()).add(each.key).addAll(limit.words()).addAll(limit.optionWords());
             if (each.cost != null) {
                 words.add("COST").add(each.cost);
             }
             words.keep(each.keep != null ? each.keep : limit.algorithm().keeps ? request.keep : null);
-            asked.add(new Asked(each.key.text(), limit, each.cost != null ? each.cost : request.tokens));
+            asked.add(new Asked(each.key.text(), limit, each.tokens(request.tokens)));
         }
         return several(words.add("TOKENS").add(request.tokens).options(request), request, asked);
     }
@@ -108,7 +111,7 @@ final class Decider {
             throw new InvalidException("policy: needs a name");
         }
         Words words = new Words("RL.CHECK").add(policy).add(id).add(request.tokens).keep(request.keep).options(request);
-        if (request.showWarn) {
+        if (request.show == Request.Show.WARN) {
             words.add("WARN");
         }
         words.fields(request.fields);
@@ -126,17 +129,21 @@ final class Decider {
     CompletableFuture<@Nullable MultiResult> extend(Key id, Extension extension, List<Keyed> limits) {
         List<Asked> asked = limits.stream()
                 .filter(each -> each.cost == null)
-                .map(each -> new Asked(each.key.text(), each.limit, extension.tokens))
+                .map(each -> new Asked(each.key.text(), each.limit, each.tokens(extension.tokens)))
                 .toList();
         return answered(
-                extension.words(id), asker::askUntilAnswered, MultiResult::ofExtension,
+                extension.words(id), asker::askUntilAnswered, reply -> MultiResult.ofExtension(reply, endsWithBalance(asked)),
                 error -> fallback.several(error, asked, extension.tokens, false));
     }
 
     private CompletableFuture<MultiResult> several(Words words, Request request, List<Asked> asked) {
         return answered(
-                words, request.id == null ? asker::ask : asker::askUntilAnswered, MultiResult::of,
+                words, request.id == null ? asker::ask : asker::askUntilAnswered, reply -> MultiResult.of(reply, endsWithBalance(asked)),
                 error -> fallback.several(error, asked, request.tokens, request.isPeek));
+    }
+
+    private static boolean endsWithBalance(List<Asked> asked) {
+        return !asked.isEmpty() && asked.get(asked.size() - 1).limit().algorithm() == Algorithm.BALANCE;
     }
 
     /** The answer of the policy about one limit. */

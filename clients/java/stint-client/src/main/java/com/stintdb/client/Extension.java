@@ -13,12 +13,14 @@ public final class Extension {
     final boolean isUpTo;
     /** Milliseconds; 0 if the end stays. */
     final long rememberMs;
+    final boolean isSplit;
 
-    private Extension(long number, long tokens, boolean isUpTo, long rememberMs) {
+    private Extension(long number, long tokens, boolean isUpTo, long rememberMs, boolean isSplit) {
         this.number = number;
         this.tokens = tokens;
         this.isUpTo = isUpTo;
         this.rememberMs = rememberMs;
+        this.isSplit = isSplit;
     }
 
     /**
@@ -26,17 +28,22 @@ public final class Extension {
      * the last one that was granted is answered again and takes nothing. It throws {@link InvalidException} below 1.
      */
     public static Extension of(long number, long tokens) {
-        return new Extension(Rates.count(number, "number", 1), Rates.count(tokens, "tokens", 1), false, 0);
+        return new Extension(Rates.count(number, "number", 1), Rates.count(tokens, "tokens", 1), false, 0, false);
     }
 
     /** Takes the tokens that are there if they are fewer, at least one of each limit. */
     public Extension upTo() {
-        return new Extension(number, tokens, true, rememberMs);
+        return new Extension(number, tokens, true, rememberMs, isSplit);
     }
 
     /** The server remembers the request at least so long from now on; without it, the end stays. */
     public Extension remember(Duration time) {
-        return new Extension(number, tokens, isUpTo, Rates.milliseconds(time, "remember"));
+        return new Extension(number, tokens, isUpTo, Rates.milliseconds(time, "remember"), isSplit);
+    }
+
+    /** Has {@link LimitState#granted} set if the last limit is a {@link Limit#balance}, to what the request and all its extensions took. */
+    public Extension split() {
+        return new Extension(number, tokens, isUpTo, rememberMs, true);
     }
 
     Words words(Key id) {
@@ -44,6 +51,9 @@ public final class Extension {
         if (isUpTo) {
             words.add("UPTO");
         }
-        return rememberMs > 0 ? words.add("FOR").add(rememberMs + "ms") : words;
+        if (rememberMs > 0) {
+            words.add("FOR").add(rememberMs + "ms");
+        }
+        return isSplit ? words.add("SPLIT") : words;
     }
 }

@@ -23,6 +23,9 @@ public final class Limit {
     /** The most closed windows that {@link #history} keeps. */
     public static final int MOST_HISTORY = 36;
 
+    /** The most segments of {@link #segments}. */
+    public static final int MOST_SEGMENTS = 120;
+
     private final Algorithm algorithm;
     private final List<Object> words;
     private final Map<LimitOption, Object> options;
@@ -33,7 +36,9 @@ public final class Limit {
         this.algorithm = algorithm;
         this.words = List.copyOf(words);
         this.options = options;
-        this.optionWords = options.entrySet().stream().flatMap(each -> Stream.of(each.getKey().name(), each.getValue())).toList();
+        this.optionWords = options.entrySet().stream()
+                .flatMap(each -> each.getKey() == LimitOption.SPREAD ? Stream.of("SPREAD") : Stream.of(each.getKey().name(), each.getValue()))
+                .toList();
         this.numbers = numbers;
     }
 
@@ -111,6 +116,14 @@ public final class Limit {
     }
 
     /**
+     * Credits that were bought: only {@link Limiter#addCredits} adds them, and a denial has {@link Result#needsPayment}. Among several limits it is the last.
+     * {@link Policy#localShare} has no share of it, and denies.
+     */
+    public static Limit balance() {
+        return new Limit(Algorithm.BALANCE, List.of(), Map.of(), new Numbers(0, 0, 1));
+    }
+
+    /**
      * The limit of a text: a rate such as "100/minute" or "10 per second", or a limit of RL.ALL without its key, such as "TB 20 10/s", "FW 1000 @day" or
      * "SL 100 1m". A rate is a token bucket that holds the tokens of a period, at least one.
      */
@@ -150,6 +163,45 @@ public final class Limit {
             throw new InvalidException("history: must be an integer between 1 and " + MOST_HISTORY + ", got " + windows);
         }
         return with(LimitOption.HISTORY, windows);
+    }
+
+    /**
+     * The same fixed window, which begins with "@", with the tokens that the one before had left, at most a percentage of the limit, 1 to 100. A request
+     * without it ends it.
+     */
+    public Limit rollover(int percent) {
+        if (algorithm != Algorithm.FIXED_WINDOW || !words.get(1).toString().startsWith("@")) {
+            throw new InvalidException("rollover: is for fixed windows such as \"@month\", not for " + this);
+        }
+        if (percent < 1 || percent > 100) {
+            throw new InvalidException("rollover: must be a percentage between 1 and 100, got " + percent);
+        }
+        return with(LimitOption.ROLLOVER, percent + "%");
+    }
+
+    /**
+     * The same sliding window in 2 to {@link #MOST_SEGMENTS} segments: no window ever holds more than the limit, and tokens come back at most a segment late.
+     * A key is limited with or without segments, and never by both.
+     */
+    public Limit segments(int segments) {
+        if (algorithm != Algorithm.SLIDING_WINDOW) {
+            throw new InvalidException("segments: are for sliding windows, not for " + algorithm.command());
+        }
+        if (segments < 2 || segments > MOST_SEGMENTS) {
+            throw new InvalidException("segments: must be an integer between 2 and " + MOST_SEGMENTS + ", got " + segments);
+        }
+        return with(LimitOption.SEGMENTS, segments);
+    }
+
+    /**
+     * The same limit with turns for denied callers, who then do not come back together: {@link Result#retryAfterMs} is the time at which there are tokens for
+     * this caller, after all who were denied before. It is for buckets, queues and fixed windows.
+     */
+    public Limit spread() {
+        if (!algorithm.hasTurns()) {
+            throw new InvalidException("spread: is not for limits of " + algorithm.command());
+        }
+        return with(LimitOption.SPREAD, true);
     }
 
     private Limit with(LimitOption option, Object value) {
@@ -218,7 +270,12 @@ public final class Limit {
 
     /** Whether the server lends tokens of it. */
     boolean isLendable() {
-        return algorithm == Algorithm.TOKEN_BUCKET || algorithm == Algorithm.FIXED_WINDOW;
+        return algorithm == Algorithm.TOKEN_BUCKET || (algorithm == Algorithm.FIXED_WINDOW && corrects());
+    }
+
+    /** Whether {@link Limiter#atMost} can lower it. */
+    boolean corrects() {
+        return algorithm.keeps && !options.containsKey(LimitOption.SEGMENTS) && !options.containsKey(LimitOption.ROLLOVER);
     }
 
     /** Its algorithm. */
@@ -254,6 +311,11 @@ public final class Limit {
     /** The words behind the tokens of the limit's command, and behind its spec in RL.ALL. */
     List<Object> optionWords() {
         return optionWords;
+    }
+
+    /** The option words of commands that deny nobody. */
+    List<Object> countedWords() {
+        return options.containsKey(LimitOption.SPREAD) ? optionWords.subList(0, optionWords.size() - 1) : optionWords;
     }
 
     /** Whether the limit has a threshold: {@link #warn}. */

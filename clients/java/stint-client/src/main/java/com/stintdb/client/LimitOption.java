@@ -1,10 +1,13 @@
 package com.stintdb.client;
 
-/** An option of a limit, which has one value. They are sent in this order. */
+/** An option of a limit. They are sent in this order, each with its value but for the last. */
 enum LimitOption {
     TZ,
     FROM,
     HISTORY,
+    ROLLOVER,
+    SEGMENTS,
     WARN,
-    WEIGHT
+    WEIGHT,
+    SPREAD
 }

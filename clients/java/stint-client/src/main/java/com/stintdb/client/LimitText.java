@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class LimitText {
     private static final Pattern INTEGER = Pattern.compile("[0-9]{1,13}");
 
-    private static final List<String> FIXED_WINDOW_OPTIONS = List.of("TZ", "FROM", "HISTORY");
+    private static final List<String> FIXED_WINDOW_OPTIONS = List.of("TZ", "FROM", "HISTORY", "ROLLOVER");
 
     private LimitText() {}
 
@@ -33,11 +33,18 @@ final class LimitText {
     private static Limit spec(Algorithm algorithm, List<String> given, String text) {
         List<String> words = given;
         int before = words.size() - 2;
+        if (before >= 0 && words.get(before + 1).equalsIgnoreCase("spread")) {
+            return spec(algorithm, words.subList(0, before + 1), text).spread();
+        }
         if (before > 1 && words.get(before).equalsIgnoreCase("warn")) {
-            return spec(algorithm, words.subList(0, before), text).warn(percent(words.get(before + 1)));
+            return spec(algorithm, words.subList(0, before), text).warn(percent("WARN", words.get(before + 1)));
+        }
+        if (algorithm == Algorithm.SLIDING_WINDOW && before == 3 && words.get(before).equalsIgnoreCase("segments")) {
+            int segments = (int) Math.min(integer(words.get(before + 1)), Limit.MOST_SEGMENTS + 1);
+            return spec(algorithm, words.subList(0, before), text).segments(segments);
         }
         int weight = 1;
-        @Nullable String[] options = {null, null, null};
+        @Nullable String[] options = {null, null, null, null};
         if (algorithm.form == Algorithm.Form.RATE && words.size() == 5 && words.get(3).equalsIgnoreCase("per")) {
             words = List.of(words.get(0), words.get(1), String.join(" ", words.subList(2, 5)));
         } else if (algorithm == Algorithm.FAIR_SHARE && words.size() == 6 && words.get(4).equalsIgnoreCase("weight")) {
@@ -49,19 +56,25 @@ final class LimitText {
         }
         int takes = switch (algorithm.form) {
             case RATE, WINDOW -> 3;
+            case BALANCE -> 1;
             default -> 4;
         };
         if (words.size() != takes) {
             throw new InvalidException(algorithm.spec() + " takes " + (takes - 1) + " words behind it, without the key, got " + Rates.quote(text));
         }
         Limit limit = limit(algorithm, words, weight, options);
-        return options[2] == null ? limit : limit.history((int) Math.min(integer(options[2]), Limit.MOST_HISTORY + 1));
+        limit = options[2] == null ? limit : limit.history((int) Math.min(integer(options[2]), Limit.MOST_HISTORY + 1));
+        return options[3] == null ? limit : limit.rollover(percent("ROLLOVER", options[3]));
     }
 
     private static Limit limit(Algorithm algorithm, List<String> words, int weight, @Nullable String[] options) {
+        if (algorithm == Algorithm.BALANCE) {
+            return Limit.balance();
+        }
         long n = integer(words.get(1));
         String second = words.get(2);
         return switch (algorithm.form) {
+            case BALANCE -> throw new IllegalStateException("has no words");
             case RATE -> Limits.bucket(algorithm, n, second, numbers(second));
             case GCRA -> Limit.gcra(n, integer(second), integer(words.get(3)));
             case LEASES -> Limits.places(n, second, milliseconds(second), words.get(3));
@@ -78,22 +91,23 @@ final class LimitText {
         };
     }
 
-    /** The values of TZ, FROM and HISTORY behind a window. */
+    /** The values of TZ, FROM, HISTORY and ROLLOVER behind a window. */
     private static @Nullable String[] options(List<String> words, String text) {
-        @Nullable String[] options = {null, null, null};
+        @Nullable String[] options = {null, null, null, null};
         for (int i = 0; i < words.size(); i += 2) {
             int at = FIXED_WINDOW_OPTIONS.indexOf(words.get(i).toUpperCase(Locale.ROOT));
             if (at < 0 || options[at] != null || i + 1 == words.size()) {
-                throw new InvalidException("FW takes a limit, a window, TZ with a zone, FROM with a beginning and HISTORY with a number, got " + Rates.quote(text));
+                throw new InvalidException(
+                        "FW takes a limit, a window, TZ with a zone, FROM with a beginning, HISTORY with a number and ROLLOVER, got " + Rates.quote(text));
             }
             options[at] = words.get(i + 1);
         }
         return options;
     }
 
-    private static int percent(String word) {
+    private static int percent(String option, String word) {
         if (!word.matches("[0-9]{1,3}%")) {
-            throw new InvalidException("WARN: must be a percentage such as 80%, got " + Rates.quote(word));
+            throw new InvalidException(option + ": must be a percentage such as 80%, got " + Rates.quote(word));
         }
         return Integer.parseInt(word.substring(0, word.length() - 1));
     }

@@ -315,6 +315,31 @@ public final class Limiter implements AutoCloseable {
                 .thenApply(Usage::listOf);
     }
 
+    /** Adds the credits of a payment that do not expire: see {@link #addCredits(Key, long, Key, Instant)}. */
+    public CompletionStage<Long> addCredits(String key, long credits, String payment) {
+        return addCredits(Key.of(key), credits, Key.of(payment), null);
+    }
+
+    /**
+     * Adds the credits of a payment to a balance. The stage has the present balance. The server remembers the id of the payment for 10 years: the same payment
+     * again adds nothing, so it is sent again if a reply is lost, and the same id with other credits or another end is an error. The rest of the credits is
+     * gone when they expire, in whole seconds; null is never.
+     */
+    public CompletionStage<Long> addCredits(Key key, long credits, Key payment, @Nullable Instant expires) {
+        return failing(() -> decider.asker.askUntilAnswered(Credits.adding(key, credits, payment, expires).done()))
+                .thenApply(reply -> Replies.integers(reply, 2)[1]);
+    }
+
+    /** The credits of a balance. The stage has null for a key without one. */
+    public CompletionStage<@Nullable Credits> credits(String key) {
+        return credits(Key.of(key));
+    }
+
+    /** The credits of a balance: see {@link #credits(String)}. */
+    public CompletionStage<@Nullable Credits> credits(Key key) {
+        return failing(() -> decider.asker.askUntilAnswered(new Words("BAL.INFO").add(key).done())).thenApply(Credits::of);
+    }
+
     /** The active members of a fair share, in the order of their names. Without a policy: see {@link #settle(String, long)}. */
     public CompletionStage<List<Member>> members(String pool) {
         return failing(() -> decider.asker.ask(new Words("FS.MEMBERS").add(pool).done())).thenApply(Member::listOf);
@@ -340,11 +365,11 @@ public final class Limiter implements AutoCloseable {
     /** Leaves at most so many tokens: see {@link #atMost(String, Limit, long)}. */
     public CompletionStage<Result> atMost(Key key, Limit limit, long tokens) {
         return failing(() -> {
-            if (!limit.algorithm().keeps) {
-                throw new InvalidException("limit: atMost is for buckets, windows, sliding logs and GCRA, got " + limit);
+            if (!limit.corrects()) {
+                throw new InvalidException("limit: atMost is for buckets and windows without segments and rollover, got " + limit);
             }
             Words words = new Words("RL.ATMOST").add(key).add(limit.algorithm().spec()).addAll(limit.words());
-            return decider.asker.ask(words.add(Rates.count(tokens, "tokens", 0)).addAll(limit.optionWords()).done());
+            return decider.asker.ask(words.add(Rates.count(tokens, "tokens", 0)).addAll(limit.countedWords()).done());
         }).thenApply(reply -> Result.ofAtMost(reply, limit));
     }
 

@@ -98,8 +98,9 @@ final class LocalShares {
             if (buckets.size() >= MOST_KEYS) {
                 return null;
             }
-            double capacity = Math.max(1, Math.floor(limit.capacity() * share));
-            bucket = new Bucket(capacity, limit.count() * share / (limit.periodMs() * 1e6), now);
+            boolean isKnown = limit.algorithm() != Algorithm.BALANCE; // whose credits nobody knows
+            double capacity = isKnown ? Math.max(1, Math.floor(limit.capacity() * share)) : 0;
+            bucket = new Bucket(capacity, isKnown ? limit.count() * share / (limit.periodMs() * 1e6) : 1, now);
             buckets.put(id, bucket);
         }
         bucket.refill(now);

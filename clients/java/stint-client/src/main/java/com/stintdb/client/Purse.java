@@ -117,7 +117,7 @@ final class Purse {
         unheard = null; // it is too late
         number++;
         Words words = new Words("RL.LEND").add(key).add(limit.algorithm().spec()).addAll(limit.words()).add(wanted).add(holder);
-        words.add(number).add(known).add("LEFT").add(tokens).add("FOR").add(LOAN_FOR + "ms").addAll(limit.optionWords());
+        words.add(number).add(known).add("LEFT").add(tokens).add("FOR").add(LOAN_FOR + "ms").addAll(limit.countedWords());
         return new Operation(words, number, known, false, now);
     }
 

@@ -9,7 +9,14 @@ import org.jspecify.annotations.Nullable;
 
 /** The parts of a request to {@link Limiter#all} and {@link Limiter#check}. It never changes: each method returns another request. */
 public final class Request {
-    private static final Request ONE = new Request(1, null, 0, null, 0, false, false, Collections.emptySortedMap());
+    /** What the reply shows besides the usual. */
+    enum Show {
+        NOTHING,
+        WARN,
+        SPLIT
+    }
+
+    private static final Request ONE = new Request(1, null, 0, null, 0, false, Show.NOTHING, Collections.emptySortedMap());
 
     final long tokens;
     final @Nullable Keep keep;
@@ -18,11 +25,11 @@ public final class Request {
     final @Nullable Key id;
     final long rememberMs;
     final boolean isPeek;
-    final boolean showWarn;
+    final Show show;
     final SortedMap<String, Key> fields;
 
     private Request(
-            long tokens, @Nullable Keep keep, long maxWaitMs, @Nullable Key id, long rememberMs, boolean isPeek, boolean showWarn,
+            long tokens, @Nullable Keep keep, long maxWaitMs, @Nullable Key id, long rememberMs, boolean isPeek, Show show,
             SortedMap<String, Key> fields) {
         this.tokens = tokens;
         this.keep = keep;
@@ -30,7 +37,7 @@ public final class Request {
         this.id = id;
         this.rememberMs = rememberMs;
         this.isPeek = isPeek;
-        this.showWarn = showWarn;
+        this.show = show;
         this.fields = fields;
         if (keep != null && maxWaitMs > 0) {
             throw new InvalidException("a request has keep or maxWait, not both");
@@ -44,12 +51,12 @@ public final class Request {
 
     /** A request for so many tokens of each limit without a cost. It throws {@link InvalidException} below 1. */
     public static Request of(long tokens) {
-        return new Request(Rates.count(tokens, "tokens", 1), null, 0, null, 0, false, false, Collections.emptySortedMap());
+        return new Request(Rates.count(tokens, "tokens", 1), null, 0, null, 0, false, Show.NOTHING, Collections.emptySortedMap());
     }
 
     /** The same request for so many tokens. */
     Request tokens(long tokens) {
-        return new Request(Rates.count(tokens, "tokens", 1), keep, maxWaitMs, id, rememberMs, isPeek, showWarn, fields);
+        return new Request(Rates.count(tokens, "tokens", 1), keep, maxWaitMs, id, rememberMs, isPeek, show, fields);
     }
 
     /** The tokens of each limit without a cost. */
@@ -59,12 +66,12 @@ public final class Request {
 
     /** Granted only if so much remains of each limit. */
     public Request keep(Keep keep) {
-        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, showWarn, fields);
+        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, show, fields);
     }
 
     /** Grants may be reserved this far ahead: wait for the result's {@link MultiResult#waitMs} before acting. */
     public Request maxWait(Duration ahead) {
-        return new Request(tokens, keep, Rates.milliseconds(ahead, "maxWait"), id, rememberMs, isPeek, showWarn, fields);
+        return new Request(tokens, keep, Rates.milliseconds(ahead, "maxWait"), id, rememberMs, isPeek, show, fields);
     }
 
     /**
@@ -80,17 +87,25 @@ public final class Request {
         if (id.sent().length == 0) {
             throw new InvalidException("id: must not be empty: all requests with it would be one");
         }
-        return new Request(tokens, keep, maxWaitMs, id, Rates.milliseconds(remember, "remember"), isPeek, showWarn, fields);
+        return new Request(tokens, keep, maxWaitMs, id, Rates.milliseconds(remember, "remember"), isPeek, show, fields);
     }
 
     /** Answers alike, and takes nothing. */
     public Request peek() {
-        return new Request(tokens, keep, maxWaitMs, id, rememberMs, true, showWarn, fields);
+        return new Request(tokens, keep, maxWaitMs, id, rememberMs, true, show, fields);
     }
 
     /** Has {@link LimitState#warn} set for the limits of a policy that warn. It is for {@link Limiter#check}; {@link Limiter#all} needs none. */
     public Request showWarn() {
-        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, true, fields);
+        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, Show.WARN, fields);
+    }
+
+    /**
+     * Has {@link LimitState#granted} set if the last limit is a {@link Limit#balance}, {@link MultiResult#needsPayment} of a policy, and what
+     * {@link #showWarn} sets.
+     */
+    public Request split() {
+        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, Show.SPLIT, fields);
     }
 
     /** The value of a {name} in the keys of a policy, such as a tenant. It is for {@link Limiter#check}. */
@@ -102,13 +117,13 @@ public final class Request {
     public Request fieldsOr(String value) {
         SortedMap<String, Key> all = new TreeMap<>(fields);
         all.replaceAll((name, given) -> given.sent().length == 0 ? Key.of(value) : given);
-        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, showWarn, all);
+        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, show, all);
     }
 
     /** The value of a {name}, of any bytes: see {@link #field(String, String)}. */
     public Request field(String name, Key value) {
         SortedMap<String, Key> all = new TreeMap<>(fields);
         all.put(name, value);
-        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, showWarn, all);
+        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, show, all);
     }
 }

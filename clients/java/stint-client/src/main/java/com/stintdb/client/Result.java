@@ -16,10 +16,11 @@ import org.jspecify.annotations.Nullable;
  * @param source who decided
  * @param cause why Stint did not decide; null if it did
  * @param warn whether the use of the limit has reached the threshold of its {@link Limit#warn}; of several limits, that of any of them
+ * @param needsPayment after a denial, whether waiting does not help: a {@link Limit#balance} lacks credits, and a payment adds them
  */
 public record Result(
         boolean allowed, long granted, long limit, long remaining, long retryAfterMs, long waitMs, long resetAfterMs, Source source,
-        @Nullable StintException cause, boolean warn) {
+        @Nullable StintException cause, boolean warn, boolean needsPayment) {
     /** The {@link #retryAfterMs} of a request for more tokens than the limit can ever grant. */
     public static final long NEVER = -1;
 
@@ -27,13 +28,13 @@ public record Result(
     public Result(
             boolean allowed, long granted, long limit, long remaining, long retryAfterMs, long waitMs, long resetAfterMs, Source source,
             @Nullable StintException cause) {
-        this(allowed, granted, limit, remaining, retryAfterMs, waitMs, resetAfterMs, source, cause, false);
+        this(allowed, granted, limit, remaining, retryAfterMs, waitMs, resetAfterMs, source, cause, false, false);
     }
 
     /** The result of the reply of RL.ATMOST: the tokens taken, in place of a grant. */
     static Result ofAtMost(@Nullable Object reply, Limit limit) {
         long[] n = Replies.integers(reply, limit.warns() ? 6 : 5);
-        return new Result(true, n[0], n[1], n[2], 0, 0, n[4], Source.SERVER, null, limit.warns() && n[5] == 1);
+        return new Result(true, n[0], n[1], n[2], 0, 0, n[4], Source.SERVER, null, limit.warns() && n[5] == 1, false);
     }
 
     /** The result of the reply to an acquire. */
@@ -45,6 +46,8 @@ public record Result(
             return new Result(allowed, allowed ? asked : 0, n[1], n[2], allowed ? 0 : after, 0, n[4] * 1000, Source.SERVER, null);
         }
         boolean allowed = n[0] > 0;
-        return new Result(allowed, n[0], n[1], n[2], allowed ? 0 : n[3], allowed ? n[3] : 0, n[4], Source.SERVER, null, limit.warns() && n[5] == 1);
+        boolean needsPayment = limit.algorithm() == Algorithm.BALANCE && !allowed && n[3] == NEVER;
+        return new Result(
+                allowed, n[0], n[1], n[2], allowed ? 0 : n[3], allowed ? n[3] : 0, n[4], Source.SERVER, null, limit.warns() && n[5] == 1, needsPayment);
     }
 }

@@ -3,7 +3,6 @@ package com.stintdb.client;
 import com.stintdb.client.internal.Replies;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -42,11 +41,7 @@ public record Usage(
         if (reply == null) {
             return null;
         }
-        List<@Nullable Object> words = Replies.list(reply, -1);
-        Map<Object, @Nullable Object> fields = new HashMap<>();
-        for (int i = 0; i + 1 < words.size(); i += 2) {
-            fields.put(String.valueOf(words.get(i)), words.get(i + 1));
-        }
+        Map<Object, @Nullable Object> fields = Replies.fields(reply);
         if (!(fields.get("history") instanceof List<?> closed)) {
             throw Replies.unknownForm(reply);
         }

@@ -38,6 +38,9 @@ final class Words {
         if (request.id != null) {
             add("AS").add(request.id).add("FOR").add(request.rememberMs + "ms");
         }
+        if (request.show == Request.Show.SPLIT) {
+            add("SPLIT");
+        }
         return request.isPeek ? add("PEEK") : this;
     }
 

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -179,6 +180,57 @@ class ServerTest {
             assertEquals(0, limiter.blocking().atMost("service:" + text, limit, 50).granted());
             assertEquals(39, limiter.blocking().allow("service:" + text, limit).remaining());
         }
+    }
+
+    /** It is docs/recipes/credits.md. */
+    @Test
+    void planWithCredits() {
+        BlockingLimiter calls = limiter.blocking();
+        Instant later = Instant.ofEpochSecond(Instant.now().getEpochSecond() + 3600);
+        assertNull(calls.credits("credits"));
+        for (int again = 0; again < 2; again++) { // the second webhook of a payment
+            assertEquals(1000, calls.addCredits("credits", 1000, "payment:81"));
+        }
+        assertEquals(1050, calls.addCredits("credits", 50, "gift:1", later));
+        List<Keyed> plan = List.of(Keyed.of("hours", Limit.window(100, Duration.ofHours(1))), Keyed.of("credits", Limit.balance()).orElse());
+        MultiResult result = calls.all(plan, Request.of(130).id("plan:1", Duration.ofMinutes(10)).split());
+        assertEquals(List.of(100L, 30L), result.limits().stream().map(LimitState::granted).toList());
+        MultiResult extended = calls.extend("plan:1", Extension.of(1, 10).split());
+        assertEquals(List.of(100L, 40L), extended.limits().stream().map(LimitState::granted).toList());
+        assertEquals(List.of(100L, 20L), calls.settle("plan:1", 120).stream().map(Charge::charged).toList());
+        assertEquals(
+                new Credits(1030, List.of(new Credits.Grant(30, later), new Credits.Grant(1000, null))), calls.credits("credits"));
+        MultiResult wait = calls.all(plan, Request.of(1100));
+        assertFalse(wait.allowed() || wait.needsPayment() || wait.retryAfterMs() <= 0);
+        MultiResult payment = calls.all(plan, Request.of(1200));
+        assertTrue(!payment.allowed() && payment.needsPayment() && payment.tightest().needsPayment());
+        assertEquals(Result.NEVER, payment.retryAfterMs());
+        assertThrows(DeniedException.class, () -> calls.await("credits", Limit.parse("BAL"), 1031, Duration.ofHours(1)));
+    }
+
+    @Test
+    void optionsOfLimits() {
+        try (Leases leases = limiter.lease()) {
+            for (Limit limit : List.of(
+                    Limit.slidingWindow(100, Duration.ofHours(5)).segments(20), Limit.window(100, "@month").rollover(50).warn(80),
+                    Limit.perHour(100).spread(), Limit.perHour(100).queue(10).spread(), Limit.window(100, "@day").spread())) {
+                String key = "options:" + limit;
+                assertTrue(limiter.blocking().allow(key, limit).allowed());
+                assertTrue(limiter.blocking().all(List.of(Keyed.of(key, limit)), Request.one()).allowed());
+                assertTrue(leases.allow(key, limit).toCompletableFuture().join().allowed());
+                if (limit.corrects()) {
+                    assertEquals(40, limiter.blocking().atMost(key, limit, 40).remaining());
+                } else {
+                    assertThrows(InvalidException.class, () -> limiter.blocking().atMost(key, limit, 40));
+                }
+            }
+        }
+        Limit sliding = Limit.slidingWindow(5, Duration.ofHours(1));
+        assertThrows(InvalidException.class, () -> sliding.segments(1));
+        assertThrows(InvalidException.class, sliding::spread);
+        assertThrows(InvalidException.class, () -> Limit.window(5, Duration.ofHours(1)).rollover(50));
+        assertThrows(InvalidException.class, () -> Limit.window(5, "@day").rollover(101));
+        assertThrows(InvalidException.class, () -> Keyed.of("k", sliding).orElse());
     }
 
     @Test

@@ -56,7 +56,7 @@ class VectorsTest {
 
     @TestFactory
     Stream<DynamicTest> vectors() {
-        return Stream.of("vectors.json", "shared.json", "usage.json")
+        return Stream.of("vectors.json", "shared.json", "usage.json", "balance.json")
                 .flatMap(name -> stream(Vectors.read(name)))
                 .map(v -> DynamicTest.dynamicTest(v.get("name").asText(), () -> {
                     if (v.get("call").asText().equals("http")) {
@@ -118,7 +118,9 @@ class VectorsTest {
             return;
         }
         JsonNode shown = got;
-        assertEquals(v.at("/result/warn").asBoolean(), shown.path("warn").asBoolean());
+        for (String mark : List.of("warn", "needs_payment")) {
+            assertEquals(v.at("/result/" + mark).asBoolean(), shown.path(mark).asBoolean());
+        }
         boolean isUnknown = v.at("/result/known").isBoolean() && !v.at("/result/known").asBoolean();
         v.get("result").properties().forEach(part -> {
             boolean dependsOnTheClock = part.getKey().equals("reset_after_ms") && v.at("/result/source").asText().equals("local");
@@ -143,6 +145,16 @@ class VectorsTest {
             case "force" -> limiter.force(key, limit(v.get("limit")), tokens);
             case "all" -> limiter.all(stream(v.path("limits")).map(VectorsTest::keyed).toList(), request(v));
             case "check" -> limiter.check(v.get("policy").asText(), key, request(v));
+            case "extend" -> {
+                Extension extension = Extension.of(v.get("number").asLong(), tokens);
+                yield limiter.extend(v.get("id").asText(), v.path("split").asBoolean() ? extension.split() : extension);
+            }
+            case "release" -> limiter.release(v.get("key").asText(), v.at("/limit/member").asText());
+            case "add_credits" -> {
+                Instant expires = v.has("expires_s") ? Instant.ofEpochSecond(v.get("expires_s").asLong()) : null;
+                yield limiter.addCredits(key, tokens, Key.of(v.get("id").asText()), expires);
+            }
+            case "credits" -> limiter.credits(key);
             case "settle" -> limiter.settle(v.get("id").asText(), tokens);
             case "settle_costs" -> limiter.settle(Key.of(v.get("id").asText()), costs(v.get("costs")));
             case "cancel" -> limiter.cancel(v.get("id").asText());
@@ -158,7 +170,8 @@ class VectorsTest {
     }
 
     private static Limit limit(JsonNode v) {
-        return v.has("warn_percent") ? unwarned(v).warn(v.get("warn_percent").asInt()) : unwarned(v);
+        Limit limit = v.has("warn_percent") ? unwarned(v).warn(v.get("warn_percent").asInt()) : unwarned(v);
+        return v.path("spread").asBoolean() ? limit.spread() : limit;
     }
 
     private static Limit unwarned(JsonNode v) {
@@ -170,9 +183,15 @@ class VectorsTest {
             case "CL" -> Limit.gcra(tokens - 1, v.path("count").asLong(), period.toSeconds());
             case "FW" -> {
                 Limit window = window(tokens, v);
-                yield v.has("history") ? window.history(v.get("history").asInt()) : window;
+                window = v.has("history") ? window.history(v.get("history").asInt()) : window;
+                yield v.has("rollover_percent") ? window.rollover(v.get("rollover_percent").asInt()) : window;
             }
-            case "SW" -> Limit.slidingWindow(tokens, period);
+            case "SW" -> {
+                Limit sliding = Limit.slidingWindow(tokens, period);
+                yield v.has("segments") ? sliding.segments(v.get("segments").asInt()) : sliding;
+            }
+            case "CC" -> Limit.concurrency(tokens, period, v.get("member").asText());
+            case "BAL" -> Limit.balance();
             case "SL" -> Limit.slidingLog(tokens, period);
             case "FS" -> Limit.per(v.path("count").asLong(), period).burst(tokens).member(v.path("member").asText(""), v.path("weight").asInt());
             case "AD" -> Limit.per(v.path("count").asLong(), period).burst(tokens).adaptive(v.path("least").asLong());
@@ -196,6 +215,7 @@ class VectorsTest {
     private static Keyed keyed(JsonNode v) {
         Keyed keyed = Keyed.of(key(v.get("key").asText()), limit(v.get("limit")));
         keyed = v.has("cost") ? keyed.cost(v.get("cost").asLong()) : keyed;
+        keyed = v.path("or_else").asBoolean() ? keyed.orElse() : keyed;
         return v.has("keep") ? keyed.keep(keep(v.get("keep"))) : keyed;
     }
 
@@ -206,6 +226,7 @@ class VectorsTest {
     private static Request request(JsonNode v) {
         Request request = Request.of(v.path("tokens").asLong());
         request = v.path("show_warn").asBoolean() ? request.showWarn() : request;
+        request = v.path("split").asBoolean() ? request.split() : request;
         request = v.has("keep") ? request.keep(keep(v.get("keep"))) : request;
         request = v.has("max_wait_ms") ? request.maxWait(Duration.ofMillis(v.get("max_wait_ms").asLong())) : request;
         request = v.has("id") ? request.id(v.get("id").asText(), Duration.ofMillis(v.path("remember_ms").asLong())) : request;
@@ -254,13 +275,27 @@ class VectorsTest {
         ObjectNode shown = JSON.createObjectNode();
         if (result instanceof Result r) {
             add(shown, r.allowed(), r.granted(), r.retryAfterMs(), r.waitMs(), r.source());
-            warned(shown.put("limit", r.limit()).put("remaining", r.remaining()).put("reset_after_ms", r.resetAfterMs()), r.warn());
+            shown.put("limit", r.limit()).put("remaining", r.remaining()).put("reset_after_ms", r.resetAfterMs());
+            noted(noted(shown, "warn", r.warn()), "needs_payment", r.needsPayment());
         } else if (result instanceof MultiResult r) {
             add(shown, r.allowed(), r.granted(), r.retryAfterMs(), r.waitMs(), r.source());
             ArrayNode limits = shown.put("binding", r.binding()).putArray("limits");
-            r.limits().forEach(s -> warned(limits.addObject().put("limit", s.limit()).put("remaining", s.remaining()).put("reset_after_ms", s.resetAfterMs()), s.warn()));
+            r.limits().forEach(s -> {
+                ObjectNode state = s.granted() == 0 ? limits.addObject() : limits.addObject().put("granted", s.granted());
+                noted(state.put("limit", s.limit()).put("remaining", s.remaining()).put("reset_after_ms", s.resetAfterMs()), "warn", s.warn());
+            });
+            noted(shown, "needs_payment", r.needsPayment());
         } else if (result instanceof OptionalLong left) {
             shown.put("known", left.isPresent()).put("remaining", left.orElse(0));
+        } else if (result instanceof Boolean had) {
+            shown.put("known", had);
+        } else if (result instanceof Long balance) {
+            shown.put("balance", balance);
+        } else if (result instanceof Credits credits) {
+            ArrayNode grants = shown.put("known", true).put("balance", credits.balance()).putArray("grants");
+            for (Credits.Grant grant : credits.grants()) {
+                grants.addArray().add(grant.left()).add(grant.expires() == null ? null : grant.expires().getEpochSecond());
+            }
         } else if (result instanceof Usage u) {
             shown.put("known", true).set("usage", usage(u));
         } else if (result instanceof Pace pace) {
@@ -284,11 +319,9 @@ class VectorsTest {
         return shown;
     }
 
-    /** Notes a warning. Results without one have no such part. */
-    private static void warned(ObjectNode shown, boolean warn) {
-        if (warn) {
-            shown.put("warn", true);
-        }
+    /** Notes what is so. Results of which it is not so have no such part. */
+    private static ObjectNode noted(ObjectNode shown, String name, boolean isSo) {
+        return isSo ? shown.put(name, true) : shown;
     }
 
     /** The names in the order of the vectors: it counts where texts are compared. */

@@ -34,7 +34,7 @@ final class Several {
         void read(String word, Deque<String> words, String command) {
             switch (word) {
                 case "PEEK" -> isPeek = true;
-                case "WARN" -> {} // limits have no thresholds here
+                case "WARN", "SPLIT" -> {} // which no limit here shows
                 case "MAXWAIT" -> maxWait = Rates.duration(next(words));
                 default -> throw FakeLimit.lacks(word + " in " + command);
             }

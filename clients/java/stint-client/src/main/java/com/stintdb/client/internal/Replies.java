@@ -5,7 +5,9 @@ import com.stintdb.client.StintException;
 import com.stintdb.client.UnauthenticatedException;
 import com.stintdb.client.UnavailableException;
 import com.stintdb.client.UnavailableException.Reason;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Reads replies. One is a {@link Long}, a {@link String}, null, or a list of replies; an error reply is an exception. */
@@ -46,6 +48,16 @@ public final class Replies {
         @SuppressWarnings("unchecked") // a list of a reply has replies
         List<@Nullable Object> replies = (List<@Nullable Object>) list;
         return replies;
+    }
+
+    /** A reply of names and values by turns. */
+    public static Map<Object, @Nullable Object> fields(@Nullable Object reply) {
+        List<@Nullable Object> words = list(reply, -1);
+        Map<Object, @Nullable Object> fields = new HashMap<>();
+        for (int i = 0; i + 1 < words.size(); i += 2) {
+            fields.put(String.valueOf(words.get(i)), words.get(i + 1));
+        }
+        return fields;
     }
 
     /** A reply of so many integers. */

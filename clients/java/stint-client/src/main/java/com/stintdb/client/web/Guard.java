@@ -96,7 +96,7 @@ public final class Guard {
             return CompletableFuture.failedFuture(new InvalidException("the key of the request is null; return \"\" for one limit of all such requests"));
         }
         if (policy != null) {
-            return limiter.check(policy, key.isEmpty() ? Callers.ANONYMOUS : key, request.fieldsOr(Callers.ANONYMOUS).showWarn()).thenApply(MultiResult::tightest);
+            return limiter.check(policy, key.isEmpty() ? Callers.ANONYMOUS : key, request.fieldsOr(Callers.ANONYMOUS).split()).thenApply(MultiResult::tightest);
         }
         Limit own = limit;
         if (own == null) {
@@ -115,6 +115,12 @@ public final class Guard {
         if (result.source() == Source.FALLBACK) {
             String body = "{\"type\":\"" + TYPES + "temporary-reduced-capacity\",\"title\":\"Requests cannot be counted at present\",\"status\":503}";
             return new Answer(result, 503, fields, body);
+        }
+        if (result.needsPayment()) {
+            String body = "{\"type\":\"about:blank\",\"title\":\"Payment Required\",\"status\":402,"
+                    + "\"detail\":\"The balance has fewer credits than this request needs, and waiting does not help.\","
+                    + "\"violated-policies\":[" + json(name) + "]}";
+            return new Answer(result, 402, fields, body);
         }
         String detail = isNever ? ",\"detail\":\"This request costs more than the limit of " + result.limit() + ".\"" : "";
         String body = "{\"type\":\"" + TYPES + "quota-exceeded\",\"title\":\"Too many requests\",\"status\":429" + detail + ",\"violated-policies\":[" + json(name) + "]}";
