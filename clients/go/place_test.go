@@ -193,6 +193,15 @@ func TestPlaceWithoutServer(t *testing.T) {
 	if err := place.Close(); !errors.Is(err, stint.ErrUnavailable) {
 		t.Error(err)
 	}
+	share := open.With(stint.WhenDown(stint.LocalShare(0.5)))
+	granted := int64(0)
+	for i := range 20 {
+		r, _ := share.Allow(t.Context(), "k", stint.Concurrency(10, 24*time.Hour, fmt.Sprint(i)))
+		granted += r.Granted
+	}
+	if granted != 5 {
+		t.Errorf("half of the places are %d", granted)
+	}
 	for _, limit := range []stint.Limit{stint.PerSecond(1), oneAtATime("")} {
 		if _, err := open.Place(t.Context(), "k", limit); !errors.Is(err, stint.ErrInvalid) {
 			t.Errorf("%v: %v", limit, err)

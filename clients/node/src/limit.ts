@@ -277,11 +277,11 @@ export class Limit {
         return new Limit("adaptive", { ...parts, words: [capacity, rate, this.#rate], least });
     }
 
-    /** The limit of which {@link localShare} takes a part: a pool for all its members, the lowest rate of an adaptive limit. */
+    /** The limit of which {@link localShare} takes a part: all members or holders together, the lowest rate of an adaptive limit. */
     get shared(): Limit {
         const { words, capacity, count, period, least = count } = this.parts;
         switch (this.algorithm) {
-            case "fairShare": return new Limit(this.algorithm, { words: words.slice(0, 2), capacity, count, period });
+            case "fairShare": case "concurrency": return new Limit(this.algorithm, { words: words.slice(0, 2), capacity, count, period });
             case "adaptive": return new Limit(this.algorithm, { words, capacity, count: least, period });
             default: return this;
         }

@@ -219,6 +219,9 @@ test("a share of the limit while Stint does not answer", async () => {
     for (let i = 0; i < 3; i++) { checks.push(await limiter.check("p", "u")); }
     assert.deepEqual(checks.map((r) => r.allowed), [true, true, false]);
     assert.equal((await limiter.check("unknown", "u")).allowed, false);
+    const holders = [];
+    for (let i = 0; i < 4; i++) { holders.push(await limiter.allow("jobs", Limit.concurrency(12, "1d", `job-${i}`))); }
+    assert.deepEqual(holders.map((r) => r.allowed), [true, true, true, false]);
     limiter.close();
 });
 

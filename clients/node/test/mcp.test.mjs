@@ -191,6 +191,8 @@ test("more than a limit ever grants", async (t) => {
     assert.match(denied.message, /ever grants, 10\. Do not repeat/);
     assert.equal(denied.data.retryAfterSeconds, null);
     assert.ok(!("retryAfterMs" in denied.data));
+    const paid = await connect(t, limiter, { limits: () => ({ credits: { key: "c", limit: "BAL" } }) });
+    assert.match((await refusal(paid, "search")).message, /needs more credits than "credits" has, 0/);
 });
 
 test("with the code of the draft SEP-3304", async (t) => {

@@ -278,6 +278,10 @@ def test_more_than_a_limit_ever_grants(server: Server) -> None:
                 denied = await refusal(client, "search")
                 assert "ever grants, 10. Do not repeat" in denied.message
                 assert denied.data["retry_after_seconds"] is None and "retryAfterMs" not in denied.data
+            paid = RateLimit(limiter, lambda call: {"credits": stint.on("c", stint.balance())})
+            async with Client(make_server(paid)) as client:
+                denied = await refusal(client, "search")
+                assert 'needs more credits than "credits" has, 0' in denied.message
             drafted = RateLimit(limiter, by_tool(3), most=lambda call: 4, code=RATE_LIMITED)
             async with Client(make_server(drafted)) as client:
                 assert "retryAfterMs" not in (await refusal(client, "search")).data  # it keeps its code

@@ -66,7 +66,8 @@ def test_wait_outlasts_a_pause(shared_server: Server) -> None:
         assert pace is not None and pace.pause == 0
 
 
-def test_members_share_what_is_left_to_a_process() -> None:
+def test_members_and_holders_share_what_is_left_to_a_process() -> None:
     limiter = stint.Limiter("redis://127.0.0.1:1", stint.local_share(0.5))
     pool = stint.per_day(1).burst(10)
     assert sum(limiter.allow("pool", pool.member(f"m{i}", i + 1)).granted for i in range(20)) == 5
+    assert sum(limiter.allow("jobs", stint.concurrency(10, "1d", f"job-{i}")).granted for i in range(20)) == 5

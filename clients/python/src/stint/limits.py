@@ -123,9 +123,9 @@ class Limit:
 
     @property
     def shared(self) -> Limit:
-        """The limit of which local_share takes a part: a pool for all its members, an adaptive limit's lowest rate."""
-        if self.algorithm.form == "member":
-            return replace(self, arguments=self.arguments[:2], weight=1)
+        """The limit of which local_share takes a part: all members or holders, an adaptive limit's lowest rate."""
+        if self.algorithm.form in ("member", "leases"):
+            return replace(self, arguments=self.arguments[:2], weight=1, holder="")
         return replace(self, count=self.least) if self.algorithm.form == "adaptive" else self
 
     def burst(self, capacity: int) -> Limit:

@@ -259,10 +259,10 @@ public final class Limit {
         }
     }
 
-    /** The limit of which {@link Policy#localShare} takes a part: a pool for all its members, the lowest rate of an adaptive limit. */
+    /** The limit of which {@link Policy#localShare} takes a part: all members or holders together, the lowest rate of an adaptive limit. */
     Limit shared() {
         return switch (algorithm) {
-            case FAIR_SHARE -> new Limit(algorithm, words.subList(0, 2), Map.of(), numbers);
+            case FAIR_SHARE, CONCURRENCY -> new Limit(algorithm, words.subList(0, 2), Map.of(), numbers);
             case ADAPTIVE -> new Limit(algorithm, words, Map.of(), new Numbers(numbers.capacity(), numbers.least(), numbers.periodMs()));
             default -> this;
         };

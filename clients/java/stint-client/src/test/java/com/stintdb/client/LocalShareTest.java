@@ -12,6 +12,18 @@ import org.junit.jupiter.api.Test;
 
 class LocalShareTest {
     @Test
+    void holdersShareWhatIsLeftToAProcess() {
+        FakeDriver driver = new FakeDriver(words -> CompletableFuture.failedFuture(new UnavailableException(Reason.CONNECTION, "gone", null)));
+        try (Limiter limiter = Limiter.builder(Policy.localShare(0.5), driver).onBreaker((isOpen, cause) -> {}).build()) {
+            long granted = 0;
+            for (int i = 0; i < 20; i++) {
+                granted += limiter.blocking().allow("jobs", Limit.concurrency(10, Duration.ofDays(1), "job-" + i)).granted();
+            }
+            assertEquals(5, granted);
+        }
+    }
+
+    @Test
     void aServerThatComesAndGoesGivesNoProcessANewShare() throws Exception {
         FakeDriver driver = new FakeDriver(words -> words.get(0).equals("PING")
                 ? CompletableFuture.completedFuture("PONG")
