@@ -164,7 +164,7 @@ func SlidingLog(n int64, d time.Duration) Limit {
 }
 
 // Tokens is the largest number that can be taken at once: a bucket's capacity, a window's limit, or the length of a
-// queue plus one.
+// queue plus one. That of a [Balance] is not known, and 0.
 func (l Limit) Tokens() int64 {
 	if l.algorithm == leakyQueue {
 		return l.tokens + 1
