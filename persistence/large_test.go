@@ -20,7 +20,7 @@ type changeLists struct{ setValues }
 
 func (changeLists) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 	action, key, element := string(op.Args[0]), op.Args[1], op.Args[2]
-	l := transaction.EditLarge(tx, key, engine.ListKind)
+	l, _ := transaction.EditLarge(tx, key, engine.ListKind, 0)
 	switch {
 	case action == "SETVALUES":
 		setValues{}.Run(tx, op, res)

@@ -39,7 +39,7 @@ func (setValues) Run(tx *transaction.Tx, op *engine.Op, _ *engine.Result) {
 	}
 }
 
-func (setValues) Weigh(*engine.Op, int) int { return store.OpWork }
+func (setValues) Weigh(*engine.Op, transaction.Held) int { return store.OpWork }
 
 func (setValues) ReadsAll(*engine.Op, int) bool { return false }
 

@@ -9,8 +9,11 @@ func (e *Editor) Insert(place int, key []byte) {
 		return
 	}
 	id, rest := e.descend(place, true)
-	b := e.Block(id)
-	e.put(id, b, rest, e.skip(b, rest), 0, Element{Key: key})
+	b, at := e.Block(id), 0
+	if at = len(b); rest < e.leafCount() {
+		at = e.skip(b, rest)
+	}
+	e.put(id, b, rest, at, 0, Element{Key: key})
 }
 
 // begin makes the only element of a tree.
@@ -24,17 +27,18 @@ func (e *Editor) begin(x Element) {
 func (e *Editor) put(id uint32, b []byte, place, at, old int, x Element) {
 	e.leaf = e.append(append(e.leaf[:0], b[:at]...), x)
 	e.leaf = append(e.leaf, b[at+old:]...)
-	firstCut := 0
+	n, firstCut := e.leafCount(), 0
 	if old == 0 {
-		e.addCount(1)
 		switch {
 		case at == len(b) && e.isLast(): // more may come at this end: the leaf stays full
 			firstCut = place
 		case at == 0 && place == 0 && e.before() == 0:
 			firstCut = 1
 		}
+		n++
+		e.addCount(1)
 	}
-	e.setLeaf(id, e.leaf, firstCut)
+	e.setLeaf(id, e.leaf, n, firstCut)
 }
 
 // Put adds an element, or gives the element of a key another value. It returns the length of the value before.
@@ -80,8 +84,9 @@ func (e *Editor) Delete(key []byte) (found bool) {
 // cut removes n elements, which are some bytes at an offset of a leaf b.
 func (e *Editor) cut(id uint32, b []byte, at, size, n int) {
 	e.leaf = append(append(e.leaf[:0], b[:at]...), b[at+size:]...)
+	left := e.leafCount() - n
 	e.addCount(-n)
-	e.setLeaf(id, e.leaf, 0)
+	e.setLeaf(id, e.leaf, left, 0)
 }
 
 // DeleteRange removes the elements from a place on up to another, which is not included. If removed is not nil, it is

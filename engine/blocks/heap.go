@@ -64,8 +64,8 @@ func (h *Heap) Block(id uint32) []byte {
 	return b[blockHead:end:end]
 }
 
-// Patch implements [Store].
-func (h *Heap) Patch(id uint32) []byte { return h.Block(id) }
+// AddCount implements [Store].
+func (h *Heap) AddCount(id uint32, child, n int) { inner(h.Block(id)).addCount(child, n) }
 
 func (h *Heap) ref(id uint32) uint32 { return binary.LittleEndian.Uint32(h.refs[4*id:]) }
 

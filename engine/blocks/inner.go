@@ -20,10 +20,13 @@ type child struct {
 	separator []byte
 }
 
-func (b inner) len() int                 { return int(binary.LittleEndian.Uint32(b)) }
-func (b inner) id(i int) uint32          { return binary.LittleEndian.Uint32(b[4+8*i:]) }
-func (b inner) count(i int) uint32       { return binary.LittleEndian.Uint32(b[8+8*i:]) }
-func (b inner) setCount(i int, n uint32) { binary.LittleEndian.PutUint32(b[8+8*i:], n) }
+func (b inner) len() int           { return int(binary.LittleEndian.Uint32(b)) }
+func (b inner) id(i int) uint32    { return binary.LittleEndian.Uint32(b[4+8*i:]) }
+func (b inner) count(i int) uint32 { return binary.LittleEndian.Uint32(b[8+8*i:]) }
+
+func (b inner) addCount(i, n int) {
+	binary.LittleEndian.PutUint32(b[8+8*i:], b.count(i)+uint32(n))
+}
 
 func (b inner) separator(i int) []byte {
 	ends := b[4+8*b.len():]
@@ -37,8 +40,12 @@ func (b inner) separator(i int) []byte {
 // childOf returns the child whose elements a key is among.
 func (b inner) childOf(key []byte) int {
 	from, to := 0, b.len() // the separator of from is not above the key
+	ends := b[4+8*to:]
+	separators := ends[4*to:]
 	for to-from > 1 {
-		if middle := (from + to) / 2; bytes.Compare(b.separator(middle), key) <= 0 {
+		middle := int(uint(from+to) / 2)
+		start, end := binary.LittleEndian.Uint32(ends[4*middle-4:]), binary.LittleEndian.Uint32(ends[4*middle:])
+		if bytes.Compare(separators[start:end], key) <= 0 {
 			from = middle
 		} else {
 			to = middle

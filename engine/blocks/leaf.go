@@ -13,24 +13,25 @@ type Element struct{ Key, Value []byte }
 
 // next returns the first element of a leaf, and what follows it.
 func (e *Editor) next(leaf []byte) (first Element, rest []byte) {
-	key, n := uvarint(leaf)
-	value := 0
-	if e.Valued {
-		var m int
-		value, m = uvarint(leaf[n:])
-		n += m
-	}
-	end := n + key + value
-	return Element{leaf[n : n+key : n+key], leaf[n+key : end : end]}, leaf[end:]
+	key, value, end := spanOf(leaf, 0, e.Valued)
+	return Element{leaf[key:value:value], leaf[value:end:end]}, leaf[end:]
 }
 
-// uvarint is [binary.Uvarint], short for numbers of one byte.
-func uvarint(b []byte) (n, bytes int) {
-	if b[0] < 0x80 {
-		return int(b[0]), 1
+// spanOf returns where the key and the value of the element at an offset of a leaf begin, and where the element ends.
+func spanOf(leaf []byte, at int, valued bool) (key, value, end int) {
+	size, length := int(leaf[at]), 0
+	if key = at + 1; valued {
+		key, length = at+2, int(leaf[at+1])
 	}
-	long, bytes := binary.Uvarint(b)
-	return int(long), bytes
+	if size|length >= 0x80 { // a length of several bytes
+		long, n := binary.Uvarint(leaf[at:])
+		size, length, key = int(long), 0, at+n
+		if valued {
+			long, n = binary.Uvarint(leaf[key:])
+			length, key = int(long), key+n
+		}
+	}
+	return key, key + size, key + size + length
 }
 
 // append appends an element to a leaf.
@@ -44,30 +45,20 @@ func (e *Editor) append(leaf []byte, x Element) []byte {
 
 // skip returns the bytes of the first n elements of a leaf.
 func (e *Editor) skip(leaf []byte, n int) (bytes int) {
-	rest := leaf
 	for range n {
-		_, rest = e.next(rest)
+		_, _, bytes = spanOf(leaf, bytes, e.Valued)
 	}
-	return len(leaf) - len(rest)
+	return bytes
 }
 
 // search returns where in a leaf a key is or would be: the number of elements before it, and their bytes.
 func (e *Editor) search(leaf, key []byte) (before, at int, x Element, found bool) {
 	for at < len(leaf) {
-		start, size, value := at+1, int(leaf[at]), 0
-		if e.Valued {
-			start, value = at+2, int(leaf[at+1])
+		start, value, end := spanOf(leaf, at, e.Valued)
+		if order := bytes.Compare(leaf[start:value], key); order >= 0 {
+			return before, at, Element{leaf[start:value:value], leaf[value:end:end]}, order == 0
 		}
-		if size >= 0x80 || value >= 0x80 { // a length of several bytes
-			x, rest := e.next(leaf[at:])
-			size, value = len(x.Key), len(x.Value)
-			start = len(leaf) - len(rest) - size - value
-		}
-		end := start + size
-		if order := bytes.Compare(leaf[start:end], key); order >= 0 {
-			return before, at, Element{leaf[start:end:end], leaf[end : end+value : end+value]}, order == 0
-		}
-		at = end + value
+		at = end
 		before++
 	}
 	return before, at, x, false

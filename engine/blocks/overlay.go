@@ -1,10 +1,14 @@
 package blocks
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Overlay is a [Store] of changes to the blocks of a heap. They are kept together, or given up.
 type Overlay struct {
 	base  *Heap
+	sums  []sum  // of blocks without an edit
 	edits []edit // the rest of its capacity is reused
 	byID  map[uint32]int
 	freed []uint32 // blocks of the base
@@ -18,6 +22,12 @@ type edit struct {
 	contents []byte
 	isInner  bool
 	gone     bool
+}
+
+// sum is a change of the number of elements in a child of an inner block, which is not copied for that alone.
+type sum struct {
+	id       uint32
+	child, n int
 }
 
 const (
@@ -37,7 +47,7 @@ func (o *Overlay) Begin(base *Heap) {
 	if cap(o.edits) > keptEdits {
 		o.edits = nil
 	}
-	o.base, o.edits, o.byID, o.freed, o.added = base, o.edits[:0], nil, o.freed[:0], false
+	o.base, o.sums, o.edits, o.byID, o.freed, o.added = base, o.sums[:0], o.edits[:0], nil, o.freed[:0], false
 }
 
 func (o *Overlay) find(id uint32) *edit {
@@ -63,17 +73,34 @@ func (o *Overlay) Block(id uint32) []byte {
 	if x := o.find(id); x != nil {
 		return x.contents
 	}
+	for i := range o.sums {
+		if o.sums[i].id == id {
+			return o.withSums(id)
+		}
+	}
 	return o.base.Block(id)
 }
 
-// Patch implements [Store].
-func (o *Overlay) Patch(id uint32) []byte {
-	x := o.find(id)
-	if x == nil {
-		x = o.begin(id, false) // as long as it is not set, it refers to no added block
-		x.contents = append(x.contents[:0], o.base.Block(id)...)
-	}
+// withSums copies a block of the base, with the changes of its numbers.
+func (o *Overlay) withSums(id uint32) []byte {
+	x := o.begin(id, false) // as long as it is not set, it refers to no added block
+	x.contents = append(x.contents[:0], o.base.Block(id)...)
+	o.sums = slices.DeleteFunc(o.sums, func(s sum) bool {
+		if s.id == id {
+			inner(x.contents).addCount(s.child, s.n)
+		}
+		return s.id == id
+	})
 	return x.contents
+}
+
+// AddCount implements [Store].
+func (o *Overlay) AddCount(id uint32, child, n int) {
+	if x := o.find(id); x != nil {
+		inner(x.contents).addCount(child, n)
+		return
+	}
+	o.sums = append(o.sums, sum{id, child, n})
 }
 
 // begin makes an edit whose contents are yet to be set.
@@ -140,6 +167,9 @@ func (o *Overlay) Grows() (bytes int) {
 
 // Keep makes the changes in the heap. The roots of the trees get the numbers that they have there.
 func (o *Overlay) Keep(trees ...*Tree) {
+	for _, s := range o.sums {
+		o.base.AddCount(s.id, s.child, s.n)
+	}
 	for _, id := range o.freed {
 		o.base.Free(id)
 	}

@@ -14,10 +14,10 @@ func (e *Editor) Find(key []byte) (x Element, found bool) {
 		return x, false
 	}
 	leaf, before, at, x, found := e.seek(key)
+	e.found = position{key: append(e.found.key[:0], key...), leaf: leaf, before: before, at: at, isThere: found, isValid: true}
 	if !found {
 		return Element{}, false
 	}
-	e.found = position{key: append(e.found.key[:0], key...), leaf: leaf, before: before, at: at, isValid: true}
 	return x, true
 }
 

@@ -9,8 +9,8 @@ import (
 type Store interface {
 	// Block returns the contents of a block. They are valid until any block changes.
 	Block(id uint32) []byte
-	// Patch returns the contents of a block to be written to, without a change of their length.
-	Patch(id uint32) []byte
+	// AddCount adds to the number of elements in a child of an inner block.
+	AddCount(id uint32, child, n int)
 	// Add makes a block, and Set replaces the contents of one. Both copy the contents. An inner block refers to others.
 	Add(contents []byte, isInner bool) (id uint32)
 	Set(id uint32, contents []byte, isInner bool)
@@ -56,12 +56,13 @@ type step struct {
 	at int
 }
 
-// position is where [Editor.Find] found an element, to which the path leads as long as the tree is not read otherwise or
-// changed: most changes look for their key first.
+// position is where [Editor.Find] looked for an element, to which the path leads as long as the tree is not read
+// otherwise or changed: most changes look for their key first.
 type position struct {
 	key        []byte
 	leaf       uint32
 	before, at int
+	isThere    bool // the key is there
 	isValid    bool
 }
 
@@ -71,8 +72,10 @@ func (e *Editor) Open(s Store, t *Tree) { e.Store, e.Tree, e.found.isValid = s, 
 // seek goes to the leaf of a key, and returns where in the leaf the key is or would be.
 func (e *Editor) seek(key []byte) (leaf uint32, before, at int, x Element, found bool) {
 	if p := &e.found; p.isValid && bytes.Equal(p.key, key) {
-		x, _ = e.next(e.Block(p.leaf)[p.at:])
-		return p.leaf, p.before, p.at, x, true
+		if p.isThere {
+			x, _ = e.next(e.Block(p.leaf)[p.at:])
+		}
+		return p.leaf, p.before, p.at, x, p.isThere
 	}
 	leaf = e.descendTo(key)
 	before, at, x, found = e.search(e.Block(leaf), key)
@@ -131,9 +134,7 @@ func (e *Editor) leafCount() int {
 func (e *Editor) addCount(n int) {
 	e.Count += uint32(n)
 	for level := range e.Depth {
-		s := e.path[level]
-		b := inner(e.Patch(s.id))
-		b.setCount(s.at, b.count(s.at)+uint32(n))
+		e.AddCount(e.path[level].id, e.path[level].at, n)
 	}
 }
 
@@ -147,11 +148,10 @@ func (e *Editor) isLast() bool {
 	return true
 }
 
-// setLeaf gives the leaf of the path new contents, whose number of elements is in the counts already. They are not in
-// the store. A leaf that is too large is cut at firstCut, or in the middle.
-func (e *Editor) setLeaf(id uint32, contents []byte, firstCut int) {
+// setLeaf gives the leaf of the path new contents of n elements, which are in the counts already. The contents are not
+// in the store. A leaf that is too large is cut at firstCut, or in the middle.
+func (e *Editor) setLeaf(id uint32, contents []byte, n, firstCut int) {
 	e.found.isValid = false
-	n := e.leafCount()
 	switch {
 	case n == 0:
 		e.Free(id)

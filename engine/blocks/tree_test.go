@@ -37,9 +37,9 @@ func (s *mapStore) Block(id uint32) []byte {
 	return b
 }
 
-func (s *mapStore) Patch(id uint32) []byte {
+func (s *mapStore) AddCount(id uint32, child, n int) {
 	s.changed()
-	return s.blocks[id]
+	inner(s.blocks[id]).addCount(child, n)
 }
 
 func (s *mapStore) Add(contents []byte, _ bool) uint32 {

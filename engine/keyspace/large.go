@@ -22,6 +22,9 @@ func largeOf(t *table) *largevalues.Values {
 // MayHaveLarge reports whether there may be values in blocks. Without any, it costs next to nothing to ask.
 func MayHaveLarge(s *Keyspace) bool { return s.memory.large.total.Load() != 0 }
 
+// HasLarge reports whether a shard may have values in blocks.
+func HasLarge(s *Shard) bool { return s.large != nil }
+
 // IsInBlocks reports whether a state of a shard is the head of a value in blocks.
 func IsInBlocks(s *Shard, limit *limits.Limit, state []byte) bool { return s.large.Owns(limit, state) }
 

@@ -80,6 +80,7 @@ func (v *Value) Build(kind engine.Kind, flat []byte, version uint64, heap *block
 
 func (v *Value) add(to *blocks.Builder, x blocks.Element) {
 	v.Bytes += uint32(len(x.Key) + len(x.Value))
+	v.noteSize(len(x.Key) + len(x.Value))
 	to.Add(x)
 }
 
@@ -93,6 +94,7 @@ func (v *Value) buildSorted(main *blocks.Builder, s datatype.SortedSet) {
 	for _, i := range sorted(s.Len(), s.Member) {
 		key = appendScore(key[:0], s.Score(i))
 		v.Bytes += uint32(len(s.Member(i)))
+		v.noteSize(len(s.Member(i)))
 		side.Add(blocks.Element{Key: s.Member(i), Value: key})
 	}
 	side.End()

@@ -24,6 +24,7 @@ const MaxBytes = engine.MaxVariableState - 1<<20
 //	20      12    Main: root, depth, count
 //	32      12    Side
 //	44      4     Stored
+//	48      4     Longest
 type Head struct {
 	Version   uint64      // grows with each change, and from one value of a key to the next
 	Journaled uint64      // the version that the journal has
@@ -31,6 +32,7 @@ type Head struct {
 	Main      blocks.Tree // the elements by place, the members or fields by name, or of a sorted set by score and name
 	Stored    uint32      // the bytes of the blocks in memory
 	Side      blocks.Tree // of a sorted set, the scores by the names of the members
+	Longest   uint32      // the most bytes that an element had since the value was put into blocks
 }
 
 // IsKind reports whether values of a kind are kept in blocks when they are large.
@@ -47,13 +49,13 @@ func IsKind(k engine.Kind) bool {
 func hasValues(k engine.Kind) bool { return k == engine.HashKind || k == engine.StreamKind }
 
 // HeadBytes is the size of a head.
-const HeadBytes = 48
+const HeadBytes = 52
 
 // ReadHead reads a head.
 func ReadHead(b []byte) Head {
 	le := binary.LittleEndian
 	return Head{
-		Version: le.Uint64(b), Journaled: le.Uint64(b[8:]), Bytes: le.Uint32(b[16:]), Stored: le.Uint32(b[44:]),
+		Version: le.Uint64(b), Journaled: le.Uint64(b[8:]), Bytes: le.Uint32(b[16:]), Stored: le.Uint32(b[44:]), Longest: le.Uint32(b[48:]),
 		Main: blocks.Tree{Root: le.Uint32(b[20:]), Depth: le.Uint32(b[24:]), Count: le.Uint32(b[28:])},
 		Side: blocks.Tree{Root: le.Uint32(b[32:]), Depth: le.Uint32(b[36:]), Count: le.Uint32(b[40:])},
 	}
@@ -64,7 +66,7 @@ func (h *Head) Append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, h.Version)
 	b = binary.LittleEndian.AppendUint64(b, h.Journaled)
 	for _, n := range [...]uint32{
-		h.Bytes, h.Main.Root, h.Main.Depth, h.Main.Count, h.Side.Root, h.Side.Depth, h.Side.Count, h.Stored,
+		h.Bytes, h.Main.Root, h.Main.Depth, h.Main.Count, h.Side.Root, h.Side.Depth, h.Side.Count, h.Stored, h.Longest,
 	} {
 		b = binary.LittleEndian.AppendUint32(b, n)
 	}

@@ -84,9 +84,13 @@ func (v *Value) EachBack(from, to int, visit func(x blocks.Element) (more bool))
 	v.main.EachBack(from, to, visit)
 }
 
+// noteSize notes the bytes of an element that is added, or replaces another one.
+func (v *Value) noteSize(bytes int) { v.Longest = max(v.Longest, uint32(bytes)) }
+
 // Insert adds an element before the one at a place of a list, or at its end.
 func (v *Value) Insert(place int, element []byte) {
 	v.log(opInsert, uint64(place), element)
+	v.noteSize(len(element))
 	v.Bytes += uint32(len(element))
 	v.main.Insert(place, element)
 }
@@ -94,6 +98,7 @@ func (v *Value) Insert(place int, element []byte) {
 // SetAt replaces the element at a place of a list.
 func (v *Value) SetAt(place int, element []byte) {
 	v.log(opSet, uint64(place), element)
+	v.noteSize(len(element))
 	v.Bytes += uint32(len(element) - len(v.At(place).Key))
 	v.main.SetAt(place, element)
 }
@@ -102,6 +107,7 @@ func (v *Value) SetAt(place int, element []byte) {
 func (v *Value) Put(name, value []byte) (added bool) {
 	v.log(opPut, uint64(len(name)), name, value)
 	before, added := v.main.Put(blocks.Element{Key: name, Value: value})
+	v.noteSize(len(name) + len(value))
 	if v.Bytes += uint32(len(value) - before); added {
 		v.Bytes += uint32(len(name))
 	}
@@ -185,6 +191,7 @@ func (v *Value) SetScore(member []byte, score float64) (added bool) {
 		v.main.Delete(oldKey)
 	} else {
 		v.Bytes += uint32(len(member))
+		v.noteSize(len(member))
 		added = true
 	}
 	v.main.Put(blocks.Element{Key: key})
@@ -219,6 +226,12 @@ func (v *Value) Place(member []byte) (place int, score float64, found bool) {
 	score = scoreOf(x.Value)
 	place, found = v.main.Place(append(append(room[:0], x.Value...), member...))
 	return place, score, found
+}
+
+// PlaceOf is the number of members before the place of a score and a name, and whether there is such a member.
+func (v *Value) PlaceOf(score float64, name []byte) (members int, found bool) {
+	var room [64]byte
+	return v.main.Place(append(appendScore(room[:0], score), name...))
 }
 
 // Below is the number of members whose score is less than a score, or with orEqual not greater.

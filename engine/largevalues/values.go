@@ -59,13 +59,14 @@ func (l *Values) Flat(limit *limits.Limit, state []byte) []byte {
 	return flatState(algorithm.ExpiryOf(state), l.open(limit, state).Flatten())
 }
 
-// FlatSize returns the bytes of a state, for a head those of the value as flat bytes.
-func FlatSize(limit *limits.Limit, state []byte) int {
+// FlatSize returns the bytes of a state, for a head those of the value as flat bytes. longest is about the most bytes
+// of an element: of flat bytes, all of them.
+func FlatSize(limit *limits.Limit, state []byte) (bytes, longest int) {
 	if limit == nil || !IsHead(limit, state) {
-		return len(state)
+		return len(state), len(state)
 	}
 	head := large.ReadHead(algorithm.DataOf(state))
-	return head.FlatBytes(engine.KindOf(limit.Algorithm))
+	return head.FlatBytes(engine.KindOf(limit.Algorithm)), int(head.Longest)
 }
 
 // AppendVersion appends what tells a value of a head from the same key's other values: its version, its size, and the

@@ -105,7 +105,7 @@ func TestLongStreamOverManyWindows(t *testing.T) {
 			t.Fatalf("extension %d: %+v", nth+1, res)
 		}
 	}
-	if size := stateBytes(&s.keys, []byte("id")); size > 300 {
+	if size := heldBy(&s.keys, []byte("id")).Bytes; size > 300 {
 		t.Errorf("it takes %d bytes", size)
 	}
 	if res := ask(s, now, settleAt("id", 2*extensions+1-3)); res.Status != engine.OK {

@@ -125,6 +125,6 @@ func stepCommand(r *rand.Rand) engine.Op {
 	return txOf(keys, strings.Join(steps, ", "))
 }
 
-func (txSteps) Weigh(*engine.Op, int) int { return OpWork }
+func (txSteps) Weigh(*engine.Op, transaction.Held) int { return OpWork }
 
 func (txSteps) ReadsAll(*engine.Op, int) bool { return false }

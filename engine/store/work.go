@@ -9,6 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/largevalues"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/transaction"
 )
 
 const (
@@ -105,25 +106,27 @@ func (s *Store) weigh(op *engine.Op, more *int) int {
 }
 
 // sizes are the most bytes that keys may hold after operations before; of other keys, the bytes in the store count.
-type sizes map[string]int
+type sizes map[string]transaction.Held
 
-func (z sizes) of(s *Store, name []byte) int {
+func (z sizes) of(s *Store, name []byte) transaction.Held {
 	if n, found := z[string(name)]; found {
 		return n
 	}
-	return stateBytes(&s.keys, name)
+	return heldBy(&s.keys, name)
 }
 
 // held returns the most bytes that the declared keys of an operation on data hold.
-func (z sizes) held(s *Store, op *engine.Op) (bytes int) {
+func (z sizes) held(s *Store, op *engine.Op) (all transaction.Held) {
 	if op.Verb == engine.Script {
-		return 0
+		return all
 	}
 	var names database.Room
 	for _, key := range op.DeclaredKeys() {
-		bytes += z.of(s, names.NameOf(op.Database, key))
+		one := z.of(s, names.NameOf(op.Database, key))
+		all.Bytes += one.Bytes
+		all.Longest = max(all.Longest, one.Longest)
 	}
-	return bytes
+	return all
 }
 
 // grow notes what an operation on data may leave in its keys: with its arguments, all that the others held in the
@@ -134,31 +137,35 @@ func (z sizes) grow(s *Store, op *engine.Op) {
 		return
 	}
 	var names database.Room
-	of := func(key []byte) int { return z.of(s, names.NameOf(op.Database, key)) }
-	first, others, more := of(keys[0]), 0, 0
+	of := func(key []byte) transaction.Held { return z.of(s, names.NameOf(op.Database, key)) }
+	first, others, more, longest := of(keys[0]), 0, 0, 0
+	for _, key := range keys {
+		longest = max(longest, of(key).Longest)
+	}
 	for _, key := range keys[1:] {
-		others += of(key)
+		others += of(key).Bytes
 	}
 	for _, arg := range op.Args[op.KeyFrom+op.KeyCount:] {
-		more += len(arg) + stringHead
+		more += len(arg) + StringHead
+		longest = max(longest, 2*len(arg)) // a field and its value, of this length at most
 	}
 	if len(keys) > 1 {
-		z[string(names.NameOf(op.Database, keys[1]))] = max(first, of(keys[1]))
+		z[string(names.NameOf(op.Database, keys[1]))] = transaction.Held{Bytes: max(first.Bytes, of(keys[1]).Bytes), Longest: longest}
 	}
-	z[string(names.NameOf(op.Database, keys[0]))] = min(max(first, others)+more, large.MaxBytes)
+	z[string(names.NameOf(op.Database, keys[0]))] = transaction.Held{Bytes: min(max(first.Bytes, others)+more, large.MaxBytes), Longest: longest}
 }
 
-// stringHead is the most bytes that an argument takes in a value of data beside its own.
-const stringHead = 8
+// StringHead is the most bytes that an argument takes in a value of data beside its own.
+const StringHead = 8
 
-// stateBytes is the size of a key's state, of a value in blocks as flat bytes.
-func stateBytes(keys *keyspace.Keyspace, key []byte) int {
+// heldBy is the size of a key's state, of a value in blocks as flat bytes.
+func heldBy(keys *keyspace.Keyspace, key []byte) (h transaction.Held) {
 	sh, tag := keys.Locate(key)
 	sh.Lock()
 	defer sh.Unlock()
 	p := sh.Find(tag, key)
-	if !p.Found {
-		return 0
+	if p.Found {
+		h.Bytes, h.Longest = largevalues.FlatSize(sh.StateAt(p))
 	}
-	return largevalues.FlatSize(sh.StateAt(p))
+	return h
 }

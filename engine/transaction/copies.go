@@ -41,7 +41,8 @@ func (c *copies) take(r *Runner, op *engine.Op) bool {
 	}
 	held := 0
 	eachDeclared(r, op, func(_ *keyspace.Shard, _ []byte, limit *limits.Limit, state []byte) {
-		held += largevalues.FlatSize(limit, state)
+		bytes, _ := largevalues.FlatSize(limit, state)
+		held += bytes
 	})
 	if held < minCopied || held > maxCopied || !r.config.Commands.ReadsAll(op, held) {
 		return false

@@ -16,7 +16,7 @@ func MostBytes(t *Tx, kind engine.Kind) int {
 	return engine.MaxValueBytes
 }
 
-// Look is [Tx.Get] of a key for its kind and the time at which it expires alone.
+// Look is [Tx.Get] without the data of a value in blocks.
 func Look(t *Tx, key []byte) (v engine.Value, found bool) {
 	found = t.get(t.nameOf(key), &v)
 	return v, found
@@ -24,7 +24,7 @@ func Look(t *Tx, key []byte) (v engine.Value, found bool) {
 
 // Expire gives a key, which exists and is of a kind, another time at which it expires; 0 is never.
 func Expire(t *Tx, key []byte, kind engine.Kind, at int64) {
-	if EditLarge(t, key, kind) != nil {
+	if v, _ := EditLarge(t, key, kind, 0); v != nil {
 		t.find(t.nameOf(key)).ExpiresAt = at
 		return
 	}
@@ -34,41 +34,66 @@ func Expire(t *Tx, key []byte, kind engine.Kind, at int64) {
 // Large returns the value of a key for reading, if it is of a kind and in blocks, and else nil. Then [Tx.Get] returns
 // all of it. It is valid until the next change of any key, or the next call.
 func Large(t *Tx, key []byte, kind engine.Kind) *large.Value {
-	if !keyspace.MayHaveLarge(t.runner.keys) {
+	p, s, state := findLarge(t, key, kind)
+	switch {
+	case p != nil:
+		return p.Large
+	case state == nil:
 		return nil
 	}
+	t.reading.Open(kind, algorithm.DataOf(state), &keyspace.LargeValues(s).Heap)
+	return &t.reading
+}
+
+// findLarge looks for a key whose value is of a kind and in blocks. If the key is changed it returns the change, and
+// else the shard and the state; if there is no such value, neither.
+func findLarge(t *Tx, key []byte, kind engine.Kind) (p *pending, s *keyspace.Shard, state []byte) {
+	if !keyspace.MayHaveLarge(t.runner.keys) || t.copies.inUse { // copies are of flat bytes
+		return nil, nil, nil
+	}
 	key = t.nameOf(key)
-	if p := t.find(key); p != nil {
+	if p = t.find(key); p != nil {
 		if p.Gone || p.Large == nil || p.Kind != kind {
-			return nil
+			p = nil
 		}
-		return p.Large
+		return p, nil, nil
+	}
+	at, held := t.shards.spotOf(key)
+	if !held || !keyspace.HasLarge(at.shard) {
+		return nil, nil, nil
 	}
 	limit, state := t.stateOf(key)
 	if limit == nil || limit.Algorithm != kind.Algorithm() || algorithm.FormOf(state) != algorithm.InBlocks ||
 		algorithm.Table[limit.Algorithm].Expired(state, limit, t.now) {
-		return nil
+		return nil, nil, nil
 	}
-	s, _ := t.shards.spotOf(key)
-	t.reading.Open(kind, algorithm.DataOf(state), &keyspace.LargeValues(s.shard).Heap)
-	return &t.reading
+	return nil, at.shard, state
 }
 
-// EditLarge is [Tx.Large] for changes, each of which costs work. The caller deletes the key once the value is empty.
-func EditLarge(t *Tx, key []byte, kind engine.Kind) *large.Value {
-	if Large(t, key, kind) == nil {
-		return nil
+// EditLarge is [Large] for changes, each of which costs work, by which the value grows by at most a number of bytes.
+// If it may grow to more than [MostBytes], it is not changed, and EditLarge returns nil and the bytes. The caller
+// deletes the key once the value is empty.
+func EditLarge(t *Tx, key []byte, kind engine.Kind, more int) (v *large.Value, tooMany int) {
+	p, s, state := findLarge(t, key, kind)
+	var head large.Head
+	switch {
+	case p != nil:
+		head = p.Large.Head
+	case state == nil:
+		return nil, 0
+	default:
+		head = large.ReadHead(algorithm.DataOf(state))
 	}
-	key = t.nameOf(key)
-	if p := t.find(key); p != nil {
-		return p.Large
+	if bytes := head.FlatBytes(kind) + more; more > 0 && bytes > MostBytes(t, kind) {
+		return nil, bytes
 	}
-	_, state := t.stateOf(key)
-	expiresAt, head := algorithm.ExpiryOf(state), algorithm.DataOf(state)
-	p := t.add(key)
-	p.set(&engine.Value{Kind: kind, InBlocks: true, ExpiresAt: expiresAt, Data: head})
-	p.Large = &p.edited
-	p.edited.Logs = t.runner.keys.JournalNotes().IsOn()
-	p.edited.Edit(kind, p.Data, &keyspace.LargeValues(p.shard).Heap)
-	return p.Large
+	if p == nil {
+		expiresAt := algorithm.ExpiryOf(state)
+		p = t.add(t.nameOf(key))
+		p.set(&engine.Value{Kind: kind, InBlocks: true, ExpiresAt: expiresAt, Data: algorithm.DataOf(state)})
+		p.Large = &p.edited
+		p.edited.Logs = t.runner.keys.JournalNotes().IsOn()
+		p.edited.Edit(kind, p.Data, &keyspace.LargeValues(s).Heap)
+	}
+	return p.Large, 0
 }

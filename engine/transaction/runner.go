@@ -15,12 +15,14 @@ type Commands interface {
 	// the same time has the same effect everywhere: it depends on nothing else. If tx needs more locks ([Tx.Stopped]), it
 	// returns early and is called again.
 	Run(tx *Tx, op *engine.Op, res *engine.Result)
-	// Weigh returns about the work that op would take now, at most, in units of [engine.Result.Work]. Its declared keys
-	// hold that many bytes.
-	Weigh(op *engine.Op, held int) (work int)
+	// Weigh returns about the work that op would take now, at most, in units of [engine.Result.Work].
+	Weigh(op *engine.Op, held Held) (work int)
 	// ReadsAll reports whether op, which changes nothing, looks at most of that, and takes much longer than copying it.
 	ReadsAll(op *engine.Op, held int) bool
 }
+
+// Held is what the declared keys of an operation hold: about as many bytes, and the most bytes of an element.
+type Held struct{ Bytes, Longest int }
 
 // Runner carries out commands on the keys of a keyspace. Any goroutine may call its methods. Create one with [New].
 type Runner struct {
@@ -56,7 +58,7 @@ func New(keys *keyspace.Keyspace, scripts *scriptcache.Cache, o Config) *Runner 
 func (r *Runner) Clear() { r.OwnTimes.clear(!r.keys.IsReplicated()) }
 
 // Weigh is the weight of an operation by [Commands].Weigh, 0 without commands.
-func (r *Runner) Weigh(op *engine.Op, held int) (work int) {
+func (r *Runner) Weigh(op *engine.Op, held Held) (work int) {
 	if r.config.Commands == nil {
 		return 0
 	}

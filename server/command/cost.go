@@ -88,8 +88,9 @@ func CopyWork(data []byte) int { return len(data) / 64 }
 // WeighsData reports whether the work of the row depends on what its keys hold: see [store.Commands].
 func (r *Row) WeighsData() bool { return r.Cost >= ValuePass && r.Cost <= ScriptRun }
 
-// WeighData estimates the maximum work of a data command on keys that hold a number of bytes in short strings.
-func (r *Row) WeighData(args [][]byte, held int) int {
+// WeighData estimates the maximum work of a data command on keys that hold a number of bytes in short strings, the
+// longest of which has a number of bytes.
+func (r *Row) WeighData(args [][]byte, held, longest int) int {
 	times := 2
 	switch {
 	case r.Cost == ValueSort:
@@ -99,16 +100,20 @@ func (r *Row) WeighData(args [][]byte, held int) int {
 	case r.Cost == ValuePass:
 		times = 40
 	}
-	whole, work := held, store.OpWork+len(args)*SortWork
-	if r.Seeks && held > large.From {
-		held = large.From
+	work, answers, visited := store.OpWork+len(args)*SortWork, 0, 1
+	if r.Answers != nil {
+		answers = min(r.Answers(args, held), MaxBatchWork)
+		work += answers * answerWork
+		visited += answers
+	}
+	if r.Visits != nil {
+		visited = r.Visits(args, held)
+	}
+	if seen := max(visited*(longest+store.StringHead), large.From); held > seen && (r.Seeks || r.Visits != nil) {
+		held = seen
 		work += len(args) * 2 * BlockWork
 	}
-	work += times * held / 64
-	if r.Answers != nil {
-		work += min(r.Answers(args, whole), MaxBatchWork) * answerWork
-	}
-	return min(work, MaxBatchWork)
+	return min(work+times*held/64, MaxBatchWork)
 }
 
 // The work of a write does not grow with the number of connections that it concerns, such as trackers or subscribers:

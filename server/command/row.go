@@ -58,13 +58,14 @@ type Row struct {
 	Shape    resp.Shape                                                     // the shape of a data command's reply in RESP3
 	ShapeOf  func(args [][]byte) resp.Shape                                 // in place of Shape, if it depends on the arguments
 	ReadsAll bool                                                           // a data command looks at everything that its key holds
-	Seeks    bool                                                           // a data command looks for a few elements of a value in blocks, and at no others
+	Seeks    bool                                                           // a data command looks for a few elements of a value in blocks, or as many as it Answers, and at no others
 	Waits    engine.Kind                                                    // a data command waits until a key has a value of this kind
 	Sub      []Row                                                          // containers, such as CLIENT
 	Alias    string                                                         // another name, in lower case, which gets a row of its own
 	Dialect  int64                                                          // the first dialect of scripts that may call the command; 0 for all
 
 	Answers func(args [][]byte, held int) int // the number of elements in a data command's reply, if its arguments say so
+	Visits  func(args [][]byte, held int) int // the number of elements in a row of a value in blocks that a data command looks at, at no others
 
 	FullName string // with the container's name: client|setname
 	Number   int    // its position in All

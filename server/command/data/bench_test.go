@@ -14,20 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// words concatenates what each returns for n numbers.
-func words(from, n int, each func(i int) []string) (all []string) {
-	for i := from; i < from+n; i++ {
-		all = append(all, each(i)...)
-	}
-	return all
-}
-
-func number(i int) []string { return []string{strconv.Itoa(i)} }
-
-func pair(i int) []string { return []string{strconv.Itoa(i), "1"} }
-
-func reversedPair(i int) []string { return []string{"1", strconv.Itoa(i)} }
-
 // fill makes values of about 1 MiB, of as many short strings as possible.
 func (s *dataStore) fill() {
 	const step = 500

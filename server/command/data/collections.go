@@ -67,6 +67,19 @@ func Places(start, stop int64, size int) (from, to int) {
 	return int(start), int(stop) + 1
 }
 
+// VisitedPlaces is [command.Row.Visits] of a command whose arguments after the key are the indexes of a range.
+func VisitedPlaces(args [][]byte, held int) int {
+	start, ok1 := command.ParseRedisInt(args[2])
+	stop, ok2 := command.ParseRedisInt(args[3])
+	switch {
+	case !ok1 || !ok2:
+		return 0
+	case (start < 0) != (stop < 0): // the number of elements is needed
+		return held
+	}
+	return int(min(max(stop-start, -1), int64(held))) + 1
+}
+
 // MaxRepeatedBytes limits the reply of a command that can ask for the same value many times. The last value may exceed
 // it.
 const MaxRepeatedBytes = 2 * engine.MaxValueBytes

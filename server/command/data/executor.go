@@ -331,7 +331,7 @@ func (e *Executor) ReadsAll(op *engine.Op, held int) bool {
 }
 
 // Weigh implements [transaction.Commands]. It assumes that a script needs as many steps as last time.
-func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
+func (e *Executor) Weigh(op *engine.Op, held transaction.Held) (work int) {
 	if len(op.Args) == 0 {
 		return store.OpWork
 	}
@@ -340,7 +340,7 @@ func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
 	case row == nil:
 		return store.OpWork
 	case op.Verb == engine.Command:
-		return row.WeighData(op.Args, held)
+		return row.WeighData(op.Args, held.Bytes, held.Longest)
 	case row.Cost == command.ScriptRun && len(op.Args) > 1:
 		if program := e.programOf(row, op.Args[1]); program != nil && program.Steps() > 0 {
 			return store.OpWork + program.Steps()*workOfStep

@@ -21,7 +21,7 @@ func (c *Call) Large(key []byte, kind engine.Kind) *large.Value {
 	return v
 }
 
-// Look returns what a key holds, without its data.
+// Look returns what a key holds, without the data of a value in blocks.
 func (c *Call) Look(key []byte) (v engine.Value, found bool) { return transaction.Look(c.Tx, key) }
 
 // SpendOn adds to the work of the command what looking for elements of a value in blocks takes, or changing them, and
@@ -33,13 +33,14 @@ func (c *Call) SpendOn(sought, visited int) {
 // EditLarge begins to change a value in blocks, to which at most a number of bytes is added. It returns nil if the value
 // is not in blocks. If the value becomes too large, it writes the error and returns false.
 func (c *Call) EditLarge(key []byte, kind engine.Kind, more int) (v *large.Value, ok bool) {
-	if v = c.Large(key, kind); v == nil {
-		return nil, true
+	v, tooMany := transaction.EditLarge(c.Tx, key, kind, more)
+	if tooMany > 0 {
+		return nil, c.Fits(kind, tooMany)
 	}
-	if more > 0 && !c.Fits(kind, v.FlatBytes()+more) {
-		return nil, false
+	if v != nil {
+		c.SpendOn(1, 0)
 	}
-	return transaction.EditLarge(c.Tx, key, kind), true
+	return v, true
 }
 
 // DropEmpty deletes a key if its value in blocks has no elements left.
@@ -49,10 +50,10 @@ func (c *Call) DropEmpty(key []byte, v *large.Value) {
 	}
 }
 
-// DeleteLarge deletes elements of the command's value in blocks, and the key with the last of them. It returns false if
-// the value is not in blocks.
-func (c *Call) DeleteLarge(kind engine.Kind, elements [][]byte) (deleted int, done bool) {
-	v, _ := c.EditLarge(c.Args[1], kind, 0)
+// DeleteLarge deletes elements of a key's value in blocks, and the key with the last of them. It returns false if the
+// value is not in blocks.
+func (c *Call) DeleteLarge(key []byte, kind engine.Kind, elements [][]byte) (deleted int, done bool) {
+	v, _ := c.EditLarge(key, kind, 0)
 	if v == nil {
 		return 0, false
 	}
@@ -62,7 +63,7 @@ func (c *Call) DeleteLarge(kind engine.Kind, elements [][]byte) (deleted int, do
 			deleted++
 		}
 	}
-	c.DropEmpty(c.Args[1], v)
+	c.DropEmpty(key, v)
 	return deleted, true
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
 
@@ -246,6 +248,67 @@ func TestLargeValuesAreAsFlatOnes(t *testing.T) {
 	}
 }
 
+// words concatenates what each returns for n numbers.
+func words(from, n int, each func(i int) []string) (all []string) {
+	for i := from; i < from+n; i++ {
+		all = append(all, each(i)...)
+	}
+	return all
+}
+
+func number(i int) []string { return []string{strconv.Itoa(i)} }
+
+func pair(i int) []string { return []string{strconv.Itoa(i), "1"} }
+
+func reversedPair(i int) []string { return []string{"1", strconv.Itoa(i)} }
+
+// A command that takes constant or logarithmic time in Redis takes no more work in a value of ten times as many elements.
+func TestWorkDoesNotGrowWithLargeValues(t *testing.T) {
+	workOf := func(members int) (work map[string]int) {
+		s := &dataStore{store.New(store.Config{Shards: 4, Commands: &data.Executor{}}), t}
+		defer s.Close()
+		for _, fill := range []struct {
+			line string
+			each func(i int) []string
+		}{
+			{"RPUSH l", number}, {"RPUSH l2", number}, {"SADD s", number}, {"SADD s2", number}, {"HSET h", pair},
+			{"ZADD z", reversedPair}, {"ZADD z2", func(i int) []string { return []string{strconv.Itoa(i), strconv.Itoa(i)} }},
+		} {
+			s.do(fill.line, words(0, members, fill.each)...)
+		}
+		for i := range members {
+			s.do(fmt.Sprintf("XADD x %d-1 field value", i+1))
+		}
+		s.do("SADD few 5 6 7")
+		work = map[string]int{}
+		for _, line := range []string{
+			"LPUSH l a", "RPUSH l a", "LPUSHX l a", "LPOP l", "RPOP l 5", "LINDEX l 2000", "LRANGE l 2000 2009", "LLEN l", "LSET l 9 a", "LINSERT l AFTER 50 a", "LPOS l 50",
+			"LPOS l none MAXLEN 50", "LPOS l none RANK -1 MAXLEN 50", "LTRIM l 1 -2", "LMOVE l l2 LEFT RIGHT", "RPOPLPUSH l l", "BLPOP l 1", "BRPOP l 1", "BLMOVE l l2 LEFT LEFT 1", "BRPOPLPUSH l l2 1",
+			"SADD s a", "SREM s a 7", "SISMEMBER s 5", "SMISMEMBER s 5 6", "SCARD s", "SPOP s", "SPOP s 5", "SRANDMEMBER s", "SRANDMEMBER s 5", "SRANDMEMBER s -5", "SMOVE s s2 8", "SMOVE few s2 7",
+			"SINTER s few", "SINTERCARD 2 few s LIMIT 1", "SINTERSTORE to s few", "SDIFF few s", "SDIFFSTORE to few s",
+			"HSET h a 1", "HSETNX h b 1", "HGET h 5", "HMGET h 5 6", "HINCRBY h 5 1", "HINCRBYFLOAT h 5 1", "HDEL h 5", "HLEN h", "HEXISTS h 6", "HSTRLEN h 6", "HRANDFIELD h 5",
+			"ZADD z 1 a", "ZADD z2 GT CH 1000000 7", "ZINCRBY z2 1 8", "ZREM z 5", "ZSCORE z 6", "ZMSCORE z 6 7", "ZCARD z", "ZRANK z2 9", "ZREVRANK z2 9", "ZCOUNT z2 5 900", "ZLEXCOUNT z - +",
+			"ZRANGE z2 2000 2009 WITHSCORES", "ZREVRANGE z2 0 9", "ZRANGE z2 2000 +inf BYSCORE LIMIT 0 5", "ZRANGEBYSCORE z2 2000 2005", "ZREVRANGEBYSCORE z2 2005 2000", "ZRANGEBYLEX z (5 + LIMIT 5 5",
+			"ZREVRANGEBYLEX z [5 [4 LIMIT 0 9", "ZREMRANGEBYRANK z2 5 9", "ZREMRANGEBYSCORE z2 2000 2003", "ZREMRANGEBYLEX z [70 [700", "ZPOPMIN z", "ZPOPMAX z 5", "BZPOPMIN z 1", "BZPOPMAX z 1", "ZRANDMEMBER z 5",
+			"XADD x MAXLEN 1000000 100000-1 f v", "XLEN x", "XDEL x 50-1", "XRANGE x 2000 2005", "XREVRANGE x + - COUNT 5", "XREAD COUNT 5 STREAMS x 99", "XTRIM x MINID 9", "XSETID x 200000-1", "XINFO STREAM x",
+			"TYPE l", "EXISTS l", "TTL l", "EXPIRE l 1000", "PERSIST l", "OBJECT ENCODING h", "OBJECT REFCOUNT z", "OBJECT IDLETIME s",
+		} {
+			reply := s.run(line)
+			if reply.Status != engine.OK || len(reply.Reply) > 0 && reply.Reply[0] == '-' {
+				t.Fatalf("%s: %s", line, reply.Reply)
+			}
+			work[line] = reply.Work
+		}
+		return work
+	}
+	few, many := workOf(3_000), workOf(30_000)
+	for line, work := range many {
+		if work > few[line]*3/2 {
+			t.Errorf("%s: a work of %d in 30,000 elements, and of %d in 3,000", line, work, few[line])
+		}
+	}
+}
+
 // All blocks are given back when their keys are deleted, expire or are flushed, and a key with a value in blocks counts
 // as one key.
 func TestBlocksAreGivenBack(t *testing.T) {
@@ -337,6 +400,31 @@ func TestRandomElementsOfLargeValues(t *testing.T) {
 			if n := strings.Count(reply, "element:"); n != want || count != "-20" && len(seen) != want || len(seen) < want/2 {
 				t.Errorf("%s: %d elements, %d of them different", call, n, len(seen))
 			}
+		}
+	}
+}
+
+// A reply with a long element of a value in blocks is foreseen, so that few of them are made at a time.
+func TestLongElementsAreForeseen(t *testing.T) {
+	s := store.New(store.Config{Shards: 4, Commands: &data.Executor{}})
+	defer s.Close()
+	long := strings.Repeat("x", 60_000)
+	for i := range 1000 {
+		for _, line := range [][]string{list(i), set(i), hash(i), zset(i)} {
+			carryOut(t, s, 1e18, line)
+		}
+	}
+	for _, line := range [][]string{{"RPUSH", "l", long}, {"SADD", "s", long}, {"HSET", "h", "f", long}, {"ZADD", "z", "1", long}} {
+		carryOut(t, s, 1e18, line)
+	}
+	for _, line := range []string{"LINDEX l -1", "LRANGE l -1 -1", "LMOVE l l RIGHT RIGHT", "SRANDMEMBER s", "HGET h f", "ZRANGE z -1 -1", "ZRANGEBYSCORE z 1 1 LIMIT 0 1"} {
+		ops := opsOf(t, strings.Fields(line))
+		row, err := command.Find(ops[0].Args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := row.ReplyBytes(s.Weigh(ops)); got < len(long) || got > 8*len(long) {
+			t.Errorf("%s: %d bytes of a reply are foreseen", line, got)
 		}
 	}
 }

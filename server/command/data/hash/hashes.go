@@ -238,7 +238,7 @@ func incrementFieldByFloat(c *data.Call) {
 }
 
 func deleteFields(c *data.Call) {
-	if deleted, done := c.DeleteLarge(engine.HashKind, c.Args[2:]); done {
+	if deleted, done := c.DeleteLarge(c.Args[1], engine.HashKind, c.Args[2:]); done {
 		c.Writer.Int(int64(deleted))
 		return
 	}

@@ -47,9 +47,9 @@ var objectRows = []command.Row{{
 
 var objectKey = command.Keys{First: 2, Last: 2, Access: command.Reads}
 
-// readObject reads the key of OBJECT, and writes null if it does not exist.
+// readObject reads the key of OBJECT, without the data of a value in blocks, and writes null if it does not exist.
 func readObject(c *data.Call) (v engine.Value, found bool) {
-	if v, found = c.Tx.Get(c.Args[2]); !found {
+	if v, found = c.Look(c.Args[2]); !found {
 		c.Writer.Null()
 	}
 	return v, found
@@ -64,24 +64,36 @@ const (
 )
 
 func objectEncoding(c *data.Call) {
-	if v, found := readObject(c); found {
-		c.Tx.Spend(command.CopyWork(v.Data))
-		c.Writer.BulkString(encodingOf(v))
+	v, found := readObject(c)
+	if !found {
+		return
 	}
+	if v.InBlocks {
+		if c.Large(c.Args[2], v.Kind).Len() > compactNumbers {
+			c.Writer.BulkString(looseEncodings[v.Kind])
+			return
+		}
+		v, _ = c.Tx.Get(c.Args[2])
+	}
+	c.Tx.Spend(command.CopyWork(v.Data))
+	c.Writer.BulkString(encodingOf(v))
+}
+
+// looseEncodings are the encodings of collections of many elements.
+var looseEncodings = map[engine.Kind]string{
+	engine.HashKind: "hashtable", engine.SetKind: "hashtable", engine.SortedSetKind: "skiplist", engine.ListKind: "quicklist", engine.StreamKind: "stream",
 }
 
 func encodingOf(v engine.Value) string {
 	switch v.Kind {
 	case engine.HashKind:
 		h := datatype.Hash(v.Data)
-		return compactOr("hashtable", h.Len(), func(i int) int { return max(len(h.Field(i)), len(h.Value(i))) })
+		return compactOr(v.Kind, h.Len(), func(i int) int { return max(len(h.Field(i)), len(h.Value(i))) })
 	case engine.SortedSetKind:
 		s := datatype.SortedSet(v.Data)
-		return compactOr("skiplist", s.Len(), func(i int) int { return len(s.Member(i)) })
-	case engine.ListKind:
-		return "quicklist"
-	case engine.StreamKind:
-		return "stream"
+		return compactOr(v.Kind, s.Len(), func(i int) int { return len(s.Member(i)) })
+	case engine.ListKind, engine.StreamKind:
+		return looseEncodings[v.Kind]
 	case engine.SetKind:
 		return encodingOfSet(v.Data)
 	case engine.StringKind:
@@ -90,15 +102,15 @@ func encodingOf(v engine.Value) string {
 	return "raw"
 }
 
-// compactOr returns the encoding of n elements, which is other if they are too many or too long. size returns the
-// length of an element's longest string.
-func compactOr(other string, n int, size func(i int) int) string {
+// compactOr returns the encoding of a hash or sorted set of n elements, which may be too many or too long for the
+// compact one. size returns the length of an element's longest string.
+func compactOr(kind engine.Kind, n int, size func(i int) int) string {
 	if n > compactStrings {
-		return other
+		return looseEncodings[kind]
 	}
 	for i := range n {
 		if size(i) > compactBytes {
-			return other
+			return looseEncodings[kind]
 		}
 	}
 	return "listpack"

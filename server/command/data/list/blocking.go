@@ -9,24 +9,24 @@ import (
 
 var blockingListRows = []command.Row{{
 	Name: "blpop", Syntax: "key ... timeout", Group: "list", Summary: "Remove an element at the head of the first list that has one." + data.UntilTimeout,
-	Example: "log 1", Cost: command.ValuePass, Flags: command.Write | command.Blocking | command.NotInScripts,
+	Example: "log 1", Cost: command.ValuePass, Flags: command.Write | command.Blocking | command.NotInScripts, Seeks: true,
 	KeyFlags: "RW access delete", Keys: data.WaitedKeys, Waits: engine.ListKind,
 	Data: data.Code(func(c *data.Call) { popFirst(c, head) }),
 }, {
 	Name: "brpop", Syntax: "key ... timeout", Group: "list", Summary: "Remove an element at the tail of the first list that has one." + data.UntilTimeout,
-	Example: "log 1", Cost: command.ValuePass, Flags: command.Write | command.Blocking | command.NotInScripts,
+	Example: "log 1", Cost: command.ValuePass, Flags: command.Write | command.Blocking | command.NotInScripts, Seeks: true,
 	KeyFlags: "RW access delete", Keys: data.WaitedKeys, Waits: engine.ListKind,
 	Data: data.Code(func(c *data.Call) { popFirst(c, tail) }),
 }, {
 	Name: "blmove", Syntax: "key destination from to timeout", Group: "list",
 	Summary: "Move an element from one end of a list to an end of the same or another list." + data.UntilTimeout,
-	Example: "log other LEFT RIGHT 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts,
+	Example: "log other LEFT RIGHT 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts, Seeks: true,
 	KeyFlags: "RW access delete, RW insert", Keys: command.MovedKey, Waits: engine.ListKind,
 	Parse: parseBlockingMove, Data: data.Code(moveBetweenEnds),
 }, {
 	Name: "brpoplpush", Syntax: "key destination timeout", Group: "list",
 	Summary: "Move the element at the tail of a list to the head of the same or another list." + data.UntilTimeout,
-	Example: "log other 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts,
+	Example: "log other 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts, Seeks: true,
 	KeyFlags: "RW access delete, RW insert", Keys: command.MovedKey, Waits: engine.ListKind,
 	Data: data.Code(func(c *data.Call) { moveElement(c, tail, head) }),
 }}

@@ -18,12 +18,12 @@ var elementRows = []command.Row{{
 	Name: "lrange", Syntax: "key start stop", Group: "list",
 	Summary: "Elements of a list from one index to another, both included: 0 is the head, -1 the tail.",
 	Example: "log 0 -1",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Data: data.Code(elementsBetween),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Visits: data.VisitedPlaces, Data: data.Code(elementsBetween),
 }, {
 	Name: "lpos", Syntax: "key element [RANK rank] [COUNT count] [MAXLEN len]", Group: "list",
 	Summary: "The index of the first element that equals a value, or of the rank-th; a negative rank counts from the tail. COUNT asks for several indexes, 0 for all.",
 	Example: "log 1",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Data: data.Code(findElements),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Data: data.Code(findElements),
 }, {
 	Name: "lset", Syntax: "key index element", Group: "list", Summary: "Replace an element of a list.",
 	Example: "log 0 1",
@@ -125,6 +125,10 @@ func insertElement(c *data.Call) {
 		c.Fail(command.ErrSyntax)
 		return
 	}
+	if l := c.Large(c.Args[1], engine.ListKind); l != nil {
+		insertLarge(c, l, after)
+		return
+	}
 	v, found, ok := c.Get(c.Args[1], engine.ListKind)
 	if !ok {
 		return
@@ -211,13 +215,18 @@ func findElements(c *data.Call) {
 	if !ok {
 		return
 	}
-	v, _, ok := c.Get(c.Args[1], engine.ListKind)
-	if !ok {
-		return
+	var places []int64
+	if l := c.Large(c.Args[1], engine.ListKind); l != nil {
+		places = o.places(l.Len(), func(at, step int) int { return findLarge(c, l, at, step, &o) })
+	} else {
+		v, _, ok := c.Get(c.Args[1], engine.ListKind)
+		if !ok {
+			return
+		}
+		l := datatype.List(v.Data)
+		c.Tx.Spend(l.Len() * command.LookWork)
+		places = o.places(l.Len(), func(at, step int) int { return l.Find(c.Args[2], at, step) })
 	}
-	l := datatype.List(v.Data)
-	c.Tx.Spend(l.Len() * command.LookWork)
-	places := o.places(l, c.Args[2])
 	switch {
 	case o.counts:
 		c.Tx.Spend(len(places) * command.WriteWork)
@@ -230,18 +239,19 @@ func findElements(c *data.Call) {
 	}
 }
 
-// places returns the places that LPOS asks for.
-func (o *findOptions) places(l datatype.List, element []byte) (places []int64) {
+// places returns the places that LPOS asks for in a list of n elements. find returns the first place of the element from
+// a place on, in steps of 1 or -1, or -1 if there is none.
+func (o *findOptions) places(n int, find func(at, step int) int) (places []int64) {
 	at, step, skip := 0, 1, o.rank-1
 	if o.rank < 0 {
-		at, step, skip = l.Len()-1, -1, -(o.rank + 1)
+		at, step, skip = n-1, -1, -(o.rank + 1)
 	}
 	looked := func(i int) int64 { return int64(max(i-at, at-i)) } // the number of elements before i
 	most := o.most
 	if most == 0 {
 		most = math.MaxInt64
 	}
-	for i := l.Find(element, at, step); i >= 0 && looked(i) < most; i = l.Find(element, i+step, step) {
+	for i := find(at, step); i >= 0 && looked(i) < most; i = find(i+step, step) {
 		if skip > 0 {
 			skip--
 			continue

@@ -158,6 +158,49 @@ func trimLarge(c *data.Call, l *large.Value) {
 	c.Writer.Status("OK")
 }
 
+// insertLarge is LINSERT into a list in blocks.
+func insertLarge(c *data.Call, l *large.Value, after bool) {
+	at, found := 0, false
+	l.Each(0, l.Len(), func(x blocks.Element) bool {
+		if found = bytes.Equal(x.Key, c.Args[3]); !found || after {
+			at++
+		}
+		return !found
+	})
+	if c.Tx.Spend(at * command.LookWork); !found {
+		c.Writer.Int(-1)
+		return
+	}
+	if l, ok := c.EditLarge(c.Args[1], engine.ListKind, datatype.Size(c.Args[4:])); ok {
+		c.SpendOn(1, 0)
+		l.Insert(at, c.Args[4])
+		c.Writer.Int(int64(l.Len()))
+	}
+}
+
+// findLarge returns the first place of the command's element from a place on, in steps of 1 or -1, or -1 if there is
+// none among the elements that LPOS may look at.
+func findLarge(c *data.Call, l *large.Value, at, step int, o *findOptions) (found int) {
+	each, from, to, most := l.Each, at, l.Len(), l.Len()
+	if o.most > 0 {
+		most = int(min(o.most, int64(most)))
+	}
+	if to = min(to, most); step < 0 {
+		each, from, to = l.EachBack, l.Len()-most, at+1
+	}
+	first := at
+	found = -1
+	each(from, to, func(x blocks.Element) bool {
+		if bytes.Equal(x.Key, c.Args[2]) {
+			found = at
+		}
+		at += step
+		return found < 0
+	})
+	c.Tx.Spend(max(at-first, first-at) * command.LookWork)
+	return found
+}
+
 // removeLarge is LREM of a list in blocks: it looks at the elements from one end, and changes only the blocks of those
 // that it removes.
 func removeLarge(c *data.Call, l *large.Value, most int) {

@@ -45,13 +45,13 @@ var listRows = []command.Row{{
 	Name: "lmove", Syntax: "key destination from to", Group: "list",
 	Summary: "Move an element from one end of a list to an end of the same or another list. LEFT is the head, RIGHT the tail.",
 	Example: "log other LEFT RIGHT",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM,
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Seeks: true,
 	KeyFlags: "RW access delete, RW insert", Keys: command.MovedKey, Data: data.Code(moveBetweenEnds),
 }, {
 	Name: "rpoplpush", Syntax: "key destination", Group: "list",
 	Summary: "Move the element at the tail of a list to the head of the same or another list.",
 	Example: "log other",
-	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM,
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Seeks: true,
 	KeyFlags: "RW access delete, RW insert", Keys: command.MovedKey,
 	Data: data.Code(func(c *data.Call) { moveElement(c, tail, head) }),
 }, {

@@ -12,21 +12,19 @@ import (
 
 // The commands on sets in blocks.
 
-// addLarge is SADD to a set in blocks. It returns false if the set is not in blocks.
-func addLarge(c *data.Call) (done bool) {
-	s, ok := c.EditLarge(c.Args[1], engine.SetKind, datatype.Size(c.Args[2:]))
+// addLarge is addTo of a set in blocks. It returns false as done if the set is not in blocks.
+func addLarge(c *data.Call, key []byte, members [][]byte) (added int, ok, done bool) {
+	s, ok := c.EditLarge(key, engine.SetKind, datatype.Size(members))
 	if s == nil {
-		return !ok
+		return 0, false, !ok
 	}
-	added := 0
-	c.SpendOn(len(c.Args)-2, 0)
-	for _, member := range c.Args[2:] {
+	c.SpendOn(len(members), 0)
+	for _, member := range members {
 		if s.Put(member, nil) {
 			added++
 		}
 	}
-	c.Writer.Int(int64(added))
-	return true
+	return added, true, true
 }
 
 // mostPopped is the number of members up to which SPOP chooses them one by one.
@@ -48,8 +46,43 @@ func popLarge(c *data.Call, s *large.Value, count int64, counts bool) {
 		members = append(members, member)
 	})
 	if n > 0 {
-		c.DeleteLarge(engine.SetKind, members)
+		c.DeleteLarge(c.Args[1], engine.SetKind, members)
 	}
+}
+
+// moveLarge is SMOVE if one of the sets is in blocks.
+func moveLarge(c *data.Call) (done bool) {
+	source, destination, member := c.Args[1], c.Args[2], c.Args[3:]
+	if c.Large(source, engine.SetKind) == nil && c.Large(destination, engine.SetKind) == nil {
+		return false
+	}
+	has, found, ok := hasMember(c, source, member[0])
+	if ok && !found {
+		c.Writer.Int(0)
+		return true
+	}
+	if _, _, ok = hasMember(c, destination, member[0]); !ok {
+		return true
+	}
+	if has && !bytes.Equal(source, destination) {
+		if _, ok = addTo(c, destination, member); !ok {
+			return true
+		}
+		removeFrom(c, source, member)
+	}
+	c.Writer.Bool(has)
+	return true
+}
+
+// hasMember reports whether a key's set, in blocks or not, has a member. It writes the error if the key holds something
+// else.
+func hasMember(c *data.Call, key, member []byte) (has, found, ok bool) {
+	if s := c.Large(key, engine.SetKind); s != nil {
+		_, has = s.Find(member)
+		return has, true, true
+	}
+	v, found, ok := c.Get(key, engine.SetKind)
+	return ok && datatype.Set(v.Data).Has(member), found, ok
 }
 
 func areInLarge(c *data.Call, s *large.Value) {

@@ -19,7 +19,7 @@ var randomRows = []command.Row{{
 }, {
 	Name: "spop", Syntax: "key [count]", Group: "set", Summary: "Remove random members of a set.",
 	Example: "seen",
-	Cost:    command.ValuePass, Flags: command.Write | command.Fast,
+	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Seeks: true,
 	KeyFlags: "RW access delete", Keys: command.UsedKey, Shape: resp.Set, Answers: data.CountedElements,
 	Data: data.Code(popRandomMembers),
 }, {
@@ -71,7 +71,7 @@ func popRandomMembers(c *data.Call) {
 		members = append(members, bytes.Clone(s.At(i)))
 	})
 	if n > 0 {
-		dropMembers(c, v, members)
+		dropMembers(c, c.Args[1], v, members)
 	}
 }
 

@@ -23,7 +23,7 @@ var setRows = []command.Row{{
 }, {
 	Name: "smove", Syntax: "key destination member", Group: "set", Summary: "Move a member from a set to another.",
 	Example: "seen other a",
-	Cost:    command.ValueCopy, Flags: command.Write | command.Fast,
+	Cost:    command.ValueCopy, Flags: command.Write | command.Fast, Seeks: true,
 	KeyFlags: "RW access delete, RW insert", Keys: command.MovedKey, Data: data.Code(moveMember),
 }, {
 	Name: "scard", Syntax: "key", Group: "set", Summary: "The number of members of a set.",
@@ -47,49 +47,54 @@ var setRows = []command.Row{{
 }}
 
 func addToSet(c *data.Call) {
-	if addLarge(c) {
-		return
-	}
-	v, found, ok := c.Get(c.Args[1], engine.SetKind)
-	if !ok {
-		return
-	}
-	members, added := c.Args[2:], 0
-	if found && len(members) == 1 && datatype.Set(v.Data).Has(members[0]) {
-		c.Writer.Int(0)
-		return
-	}
-	if c.Change(v, engine.SetKind, datatype.Size(members), workOnSet(v.Data, len(members)), func(data []byte) []byte {
-		s, n := datatype.Set(data).Add(members)
-		added = n
-		return s
-	}) {
+	if added, ok := addTo(c, c.Args[1], c.Args[2:]); ok {
 		c.Writer.Int(int64(added))
 	}
 }
 
-func removeFromSet(c *data.Call) {
-	if removed, done := c.DeleteLarge(engine.SetKind, c.Args[2:]); done {
-		c.Writer.Int(int64(removed))
-		return
+// addTo adds members to a key's set, and writes the error if it cannot.
+func addTo(c *data.Call, key []byte, members [][]byte) (added int, ok bool) {
+	added, ok, done := addLarge(c, key, members)
+	if done {
+		return added, ok
 	}
-	v, _, ok := c.Get(c.Args[1], engine.SetKind)
-	if !ok {
-		return
+	v, found, ok := c.Get(key, engine.SetKind)
+	if !ok || found && len(members) == 1 && datatype.Set(v.Data).Has(members[0]) {
+		return 0, ok
 	}
-	there, removed := false, 0
-	for _, member := range c.Args[2:] {
-		there = there || datatype.Set(v.Data).Has(member)
-	}
-	if there {
-		removed = dropMembers(c, v, c.Args[2:])
-	}
-	c.Writer.Int(int64(removed))
+	ok = c.ChangeKey(key, v, engine.SetKind, datatype.Size(members), workOnSet(v.Data, len(members)), func(data []byte) []byte {
+		s, n := datatype.Set(data).Add(members)
+		added = n
+		return s
+	})
+	return added, ok
 }
 
-// dropMembers removes members of the command's set, whose present value is v, and returns how many it removed.
-func dropMembers(c *data.Call, v engine.Value, members [][]byte) (removed int) {
-	c.Change(v, engine.SetKind, 0, workOnSet(v.Data, len(members)), func(data []byte) []byte {
+func removeFromSet(c *data.Call) {
+	if removed, ok := removeFrom(c, c.Args[1], c.Args[2:]); ok {
+		c.Writer.Int(int64(removed))
+	}
+}
+
+// removeFrom removes members from a key's set, and writes the error if it cannot.
+func removeFrom(c *data.Call, key []byte, members [][]byte) (removed int, ok bool) {
+	if removed, done := c.DeleteLarge(key, engine.SetKind, members); done {
+		return removed, true
+	}
+	v, _, ok := c.Get(key, engine.SetKind)
+	there := false
+	for _, member := range members {
+		there = there || datatype.Set(v.Data).Has(member)
+	}
+	if ok && there {
+		removed = dropMembers(c, key, v, members)
+	}
+	return removed, ok
+}
+
+// dropMembers removes members of a key's set, whose present value is v, and returns how many it removed.
+func dropMembers(c *data.Call, key []byte, v engine.Value, members [][]byte) (removed int) {
+	c.ChangeKey(key, v, engine.SetKind, 0, workOnSet(v.Data, len(members)), func(data []byte) []byte {
 		s, n := datatype.Set(data).Remove(members)
 		removed = n
 		return s
@@ -99,6 +104,9 @@ func dropMembers(c *data.Call, v engine.Value, members [][]byte) (removed int) {
 
 // moveMember adds the member before it removes it, so that nothing changes if the member does not fit.
 func moveMember(c *data.Call) {
+	if moveLarge(c) {
+		return
+	}
 	source, destination, member := c.Args[1], c.Args[2], c.Args[3:]
 	v, found, ok := c.Get(source, engine.SetKind)
 	if !ok {

@@ -62,12 +62,15 @@ func describe(c *data.Call) {
 	c.Writer.Array(0)
 }
 
-// describe replies with the part that does not depend on FULL. The numbers of Redis's radix tree are those of a stream
-// of one node.
+// nodeEntries is the number of entries in a node of Redis's radix tree, unless they are long.
+const nodeEntries = 100
+
+// describe replies with the part that does not depend on FULL. The numbers of Redis's radix tree are those of full
+// nodes.
 func (s *stream) describe(full bool) {
-	c, first, nodes := s.call, datatype.StreamID{}, int64(0)
+	c, first, nodes := s.call, datatype.StreamID{}, int64(s.len()+nodeEntries-1)/nodeEntries
 	if s.len() > 0 {
-		first, nodes = s.at(0), 1
+		first = s.at(0)
 	}
 	if full {
 		c.Writer.Array(2 * 9)

@@ -15,21 +15,21 @@ var rangeRows = []command.Row{{
 	Name: "xrange", Syntax: "key start end [COUNT count]", Group: "stream",
 	Summary: "The entries of a stream between two ids. `-` and `+` are the first and the last one; `(` before an id leaves it out.",
 	Example: "events - +", Since: since,
-	Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Answers: answers,
+	Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Visits: visits,
 	Data: data.Code(func(c *data.Call) { list(c, c.Args[2], c.Args[3], false) }), Dialect: 2,
 }, {
 	Name: "xrevrange", Syntax: "key end start [COUNT count]", Group: "stream",
 	Summary: "The entries of a stream between two ids, the last one first.",
 	Example: "events + -", Since: since,
-	Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Answers: answers,
+	Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Visits: visits,
 	Data: data.Code(func(c *data.Call) { list(c, c.Args[3], c.Args[2], true) }), Dialect: 2,
 }}
 
 // leastEntryBytes is the least that an entry takes.
 const leastEntryBytes = 32
 
-// answers is the number of entries in the reply to a range: its COUNT at most.
-func answers(args [][]byte, held int) (n int) {
+// visits is the number of entries at which a range looks: its COUNT at most.
+func visits(args [][]byte, held int) (n int) {
 	n = held / leastEntryBytes
 	for at := 4; at+1 < len(args); at += 2 {
 		if count, ok := command.ParseRedisInt(args[at+1]); ok && count >= 0 {

@@ -34,9 +34,8 @@ const manyChanges = 32
 // editMembers begins changes of the command's key. The members are every step-th of the words; the changes add at most
 // this many bytes.
 func editMembers(c *data.Call, words [][]byte, step, bytes int) (e memberEdit, ok bool) {
-	if largeSet(c) != nil {
+	if e.large, ok = c.EditLarge(c.Args[1], engine.SortedSetKind, bytes); e.large != nil || !ok {
 		e.c = c
-		e.large, ok = c.EditLarge(c.Args[1], engine.SortedSetKind, bytes)
 		c.SpendOn(2*((len(words)+step-1)/step), 0)
 		return e, ok
 	}

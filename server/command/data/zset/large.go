@@ -12,18 +12,16 @@ import (
 // largeSet returns the command's sorted set if it is in blocks.
 func largeSet(c *data.Call) *large.Value { return c.Large(c.Args[1], engine.SortedSetKind) }
 
-// placesIn is scoreRange.places for a sorted set in blocks: the place of the first member whose score is in the range,
-// and the place after the last one.
-func (r scoreRange) placesIn(s *large.Value) (from, to int) {
+func (r scoreRange) placesIn(s *large.Value) (from, to int, ok bool) {
 	if from, to = s.Below(r.min.score, r.min.open), s.Below(r.max.score, !r.max.open); from > to {
-		return 0, 0
+		from, to = 0, 0
 	}
-	return from, to
+	return from, to, true
 }
 
 // listLarge replies with the members at the places from from to to-1, after an offset and at most a count of them.
 func listLarge(c *data.Call, s *large.Value, from, to int, o rangeOptions) {
-	if o.by == byScore {
+	if o.by != byPlace {
 		switch n := int64(to - from); {
 		case o.offset < 0 || o.offset >= n:
 			from, to = 0, 0

@@ -23,7 +23,7 @@ var placeRows = []command.Row{{
 }, {
 	Name: "zrevrangebyscore", Syntax: "key max min [WITHSCORES] [LIMIT offset count]", Group: "sorted-set",
 	Summary: "The members in a range of scores, the highest score first.",
-	Example: "hits +inf (1", Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Shape: resp.Scored,
+	Example: "hits +inf (1", Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Visits: visits(byScore), Shape: resp.Scored,
 	Data: data.Code(func(c *data.Call) { listMembers(c, rangeOptions{by: byScore, reverse: true}, false) }),
 }, {
 	Name: "zrangebylex", Syntax: "key min max [LIMIT offset count]", Group: "sorted-set",
@@ -88,6 +88,11 @@ func bytesRange(c *data.Call) (from, to int, ok bool) {
 	within, ok := readLexRange(c, c.Args[2], c.Args[3])
 	if !ok {
 		return 0, 0, false
+	}
+	if s := largeSet(c); s != nil {
+		if from, to, ok = within.placesIn(s); ok {
+			return from, to, true
+		}
 	}
 	s, ok := readSortedSet(c, c.Args[1])
 	if !ok {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -62,6 +63,29 @@ func readRangeOptions(c *data.Call, o rangeOptions, choose bool) (_ rangeOptions
 	return o, false
 }
 
+// visits returns [command.Row.Visits] of a command that lists a range.
+func visits(by rangeBy) func(args [][]byte, held int) int {
+	return func(args [][]byte, held int) int {
+		by, count := by, int64(held)
+		for at := 4; at < len(args); at++ {
+			switch {
+			case command.IsWord(args[at], "BYSCORE"):
+				by = byScore
+			case command.IsWord(args[at], "BYLEX"):
+				return held
+			case command.IsWord(args[at], "LIMIT") && at+2 < len(args):
+				if n, ok := command.ParseRedisInt(args[at+2]); ok && n >= 0 {
+					count = min(count, n)
+				}
+			}
+		}
+		if by == byPlace {
+			return data.VisitedPlaces(args, held)
+		}
+		return int(count)
+	}
+}
+
 func listMembers(c *data.Call, o rangeOptions, choose bool) {
 	o, ok := readRangeOptions(c, o, choose)
 	if !ok {
@@ -84,13 +108,15 @@ func listMembers(c *data.Call, o rangeOptions, choose bool) {
 	if !ok {
 		return
 	}
-	if s := largeSet(c); s != nil && o.by != byMember {
+	if s := largeSet(c); s != nil {
 		from, to := data.Places(start, stop, s.Len())
-		if o.by == byScore {
-			from, to = within.(scoreRange).placesIn(s)
+		if o.by != byPlace {
+			from, to, ok = within.placesIn(s)
 		}
-		listLarge(c, s, from, to, o)
-		return
+		if ok {
+			listLarge(c, s, from, to, o)
+			return
+		}
 	}
 	s, ok := readSortedSet(c, c.Args[1])
 	if !ok {
@@ -165,6 +191,10 @@ type memberRange interface {
 	notOver(s datatype.SortedSet, place int) bool // the member is not after the range
 	first(s datatype.SortedSet) int               // no member before this place is in the range
 	last(s datatype.SortedSet) int                // no member after this place is in the range
+
+	// placesIn returns the places from (included) and to (not included) of a range of a set in blocks, and false if all
+	// members have to be looked at.
+	placesIn(s *large.Value) (from, to int, ok bool)
 }
 
 // scoreRange is a range of scores.
@@ -249,6 +279,33 @@ func (r *lexRange) begun(s datatype.SortedSet, place int) bool {
 func (r *lexRange) notOver(s datatype.SortedSet, place int) bool {
 	order := r.max.compare(s.Member(place))
 	return order < 0 || order == 0 && !r.max.open
+}
+
+func (r *lexRange) placesIn(s *large.Value) (from, to int, ok bool) {
+	_, least := s.Scored(0)
+	if _, most := s.Scored(s.Len() - 1); least != most {
+		return 0, 0, false
+	}
+	if from, to = r.min.placeIn(s, least, r.min.open), r.max.placeIn(s, least, !r.max.open); from > to {
+		from, to = 0, 0
+	}
+	return from, to, true
+}
+
+// placeIn returns the number of members of a set in blocks that are before the end of a range, or with orEqual at it.
+// All members have the same score.
+func (e *lexEnd) placeIn(s *large.Value, score float64, orEqual bool) int {
+	switch e.beyond {
+	case -1:
+		return 0
+	case 1:
+		return s.Len()
+	}
+	place, found := s.PlaceOf(score, e.member)
+	if found && orEqual {
+		place++
+	}
+	return place
 }
 
 func (r *lexRange) first(datatype.SortedSet) int { return 0 }

@@ -42,17 +42,17 @@ var sortedSetRows = []command.Row{{
 }, {
 	Name: "zrange", Syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]", Group: "sorted-set",
 	Summary: "The members in a range of places, of scores, or of bytes where all scores are equal.",
-	Example: "hits 0 -1", Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Shape: resp.Scored,
+	Example: "hits 0 -1", Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Visits: visits(byPlace), Shape: resp.Scored,
 	Data: data.Code(func(c *data.Call) { listMembers(c, rangeOptions{}, true) }),
 }, {
 	Name: "zrevrange", Syntax: "key start stop [WITHSCORES]", Group: "sorted-set",
 	Summary: "The members in a range of places, the highest score first.",
-	Example: "hits 0 -1", Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Shape: resp.Scored,
+	Example: "hits 0 -1", Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Visits: visits(byPlace), Shape: resp.Scored,
 	Data: data.Code(func(c *data.Call) { listMembers(c, rangeOptions{reverse: true}, false) }),
 }, {
 	Name: "zrangebyscore", Syntax: "key min max [WITHSCORES] [LIMIT offset count]", Group: "sorted-set",
 	Summary: "The members in a range of scores.",
-	Example: "hits (1 +inf", Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Shape: resp.Scored,
+	Example: "hits (1 +inf", Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Visits: visits(byScore), Shape: resp.Scored,
 	Data: data.Code(func(c *data.Call) { listMembers(c, rangeOptions{by: byScore}, false) }),
 }, {
 	Name: "zremrangebyscore", Syntax: "key min max", Group: "sorted-set",
@@ -224,7 +224,7 @@ func countMembers(c *data.Call) {
 		return
 	}
 	if s := largeSet(c); s != nil {
-		from, to := r.placesIn(s)
+		from, to, _ := r.placesIn(s)
 		c.Writer.Int(int64(to - from))
 		return
 	}
@@ -240,7 +240,7 @@ func removeScores(c *data.Call) {
 		return
 	}
 	if s := largeSet(c); s != nil {
-		from, to := r.placesIn(s)
+		from, to, _ := r.placesIn(s)
 		writeRemoved(c, from, to)
 		return
 	}
