@@ -75,20 +75,6 @@ func removeLarge(c *data.Call, key []byte, from, to int) {
 	c.DropEmpty(key, s)
 }
 
-func placeInLarge(reverse bool) func(c *data.Call, s *large.Value) {
-	return func(c *data.Call, s *large.Value) {
-		at, _, found := s.Place(c.Args[2])
-		switch {
-		case !found:
-			c.Writer.Null()
-		case reverse:
-			c.Writer.Int(int64(s.Len() - 1 - at))
-		default:
-			c.Writer.Int(int64(at))
-		}
-	}
-}
-
 func scoresInLarge(c *data.Call, s *large.Value) {
 	c.SpendOn(len(c.Args)-2, 0)
 	c.Writer.Array(len(c.Args) - 2)

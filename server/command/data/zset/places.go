@@ -3,6 +3,7 @@ package zset
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/large"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -11,11 +12,11 @@ import (
 var placeRows = []command.Row{{
 	Name: "zrank", Syntax: "key member", Group: "sorted-set", Summary: "The place of a member, the lowest score first.",
 	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey,
-	Data: data.Code(data.ReadsLarge(engine.SortedSetKind, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, false) }, placeInLarge(false))),
+	Data: data.Code(data.ReadsLarge(engine.SortedSetKind, placeIn(false), placeInLarge(false))),
 }, {
 	Name: "zrevrank", Syntax: "key member", Group: "sorted-set", Summary: "The place of a member, the highest score first.",
 	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey,
-	Data: data.Code(data.ReadsLarge(engine.SortedSetKind, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, true) }, placeInLarge(true))),
+	Data: data.Code(data.ReadsLarge(engine.SortedSetKind, placeIn(true), placeInLarge(true))),
 }, {
 	Name: "zmscore", Syntax: "key member ...", Group: "sorted-set", Summary: "The scores of several members.",
 	Example: "hits request other", Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Shape: resp.Doubles,
@@ -38,21 +39,35 @@ var placeRows = []command.Row{{
 }, {
 	Name: "zlexcount", Syntax: "key min max", Group: "sorted-set",
 	Summary: "The number of members in a range of bytes, where all scores are equal.",
-	Example: "hits [a (b", Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(countBytes),
+	Example: "hits [a (b", Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(placesOf(placesOfBytes).count),
 }, {
 	Name: "zremrangebylex", Syntax: "key min max", Group: "sorted-set",
 	Summary: "Remove the members in a range of bytes, where all scores are equal.",
 	Example: "hits [a (b", Cost: command.ValuePass, Flags: command.Write,
-	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(removeBytes),
+	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(placesOf(placesOfBytes).remove),
 }}
 
-func placeOfMember(c *data.Call, s datatype.SortedSet, reverse bool) {
-	at, found := s.Find(c.Args[2])
+func placeIn(reverse bool) func(c *data.Call, s datatype.SortedSet) {
+	return func(c *data.Call, s datatype.SortedSet) {
+		at, found := s.Find(c.Args[2])
+		writePlace(c, at, s.Len(), found, reverse)
+	}
+}
+
+func placeInLarge(reverse bool) func(c *data.Call, s *large.Value) {
+	return func(c *data.Call, s *large.Value) {
+		at, _, found := s.Place(c.Args[2])
+		writePlace(c, at, s.Len(), found, reverse)
+	}
+}
+
+// writePlace replies with the place of a member of n, or with null if it was not found.
+func writePlace(c *data.Call, at, n int, found, reverse bool) {
 	switch {
 	case !found:
 		c.Writer.Null()
 	case reverse:
-		c.Writer.Int(int64(s.Len() - 1 - at))
+		c.Writer.Int(int64(n - 1 - at))
 	default:
 		c.Writer.Int(int64(at))
 	}
@@ -83,8 +98,7 @@ func scoresOfMembers(c *data.Call, s datatype.SortedSet) {
 	}
 }
 
-// bytesRange returns the places of the members in a range of bytes.
-func bytesRange(c *data.Call) (from, to int, ok bool) {
+func placesOfBytes(c *data.Call) (from, to int, ok bool) {
 	within, ok := readLexRange(c, c.Args[2], c.Args[3])
 	if !ok {
 		return 0, 0, false
@@ -101,16 +115,4 @@ func bytesRange(c *data.Call) (from, to int, ok bool) {
 	c.Tx.Spend(s.Len() * command.WalkWork)
 	from, n := (&rangeOptions{count: -1}).window(s, within)
 	return from, from + n, true
-}
-
-func countBytes(c *data.Call) {
-	if from, to, ok := bytesRange(c); ok {
-		c.Writer.Int(int64(to - from))
-	}
-}
-
-func removeBytes(c *data.Call) {
-	if from, to, ok := bytesRange(c); ok {
-		writeRemoved(c, from, to)
-	}
 }

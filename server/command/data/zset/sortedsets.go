@@ -35,7 +35,7 @@ var sortedSetRows = []command.Row{{
 }, {
 	Name: "zcount", Syntax: "key min max", Group: "sorted-set",
 	Summary: "The number of members whose scores are in a range.",
-	Example: "hits (1 +inf", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(countMembers),
+	Example: "hits (1 +inf", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(placesOf(placesOfScores).count),
 }, {
 	Name: "zscore", Syntax: "key member", Group: "sorted-set", Summary: "The score of a member.",
 	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Shape: resp.Double, Data: data.Code(data.ReadsLarge(engine.SortedSetKind, scoreOfMember, func(c *data.Call, s *large.Value) { scoreInLarge(c, s, c.Args[2]) })),
@@ -58,12 +58,12 @@ var sortedSetRows = []command.Row{{
 	Name: "zremrangebyscore", Syntax: "key min max", Group: "sorted-set",
 	Summary: "Remove the members in a range of scores.",
 	Example: "hits -inf (1", Cost: command.ValueCopy, Flags: command.Write,
-	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(removeScores),
+	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(placesOf(placesOfScores).remove),
 }, {
 	Name: "zremrangebyrank", Syntax: "key start stop", Group: "sorted-set",
 	Summary: "Remove the members in a range of places.",
 	Example: "hits 0 -101", Cost: command.ValueCopy, Flags: command.Write,
-	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(removePlaces),
+	KeyFlags: "RW delete", Keys: command.ChangedKey, Data: data.Code(placesOf(placesOfIndexes).remove),
 }}
 
 // addOptions are the options of ZADD.
@@ -218,58 +218,50 @@ func scoreOfMember(c *data.Call, s datatype.SortedSet) {
 	}
 }
 
-func countMembers(c *data.Call) {
-	r, ok := readScoreRange(c, c.Args[2], c.Args[3])
-	if !ok {
-		return
-	}
-	if s := largeSet(c); s != nil {
-		from, to, _ := r.placesIn(s)
-		c.Writer.Int(int64(to - from))
-		return
-	}
-	if s, ok := readSortedSet(c, c.Args[1]); ok {
-		from, to := r.places(s)
+// placesOf returns the places from (included) to (not included) of the members that a command names. It writes the
+// error.
+type placesOf func(c *data.Call) (from, to int, ok bool)
+
+// count is the function of a command that counts the members.
+func (p placesOf) count(c *data.Call) {
+	if from, to, ok := p(c); ok {
 		c.Writer.Int(int64(to - from))
 	}
 }
 
-func removeScores(c *data.Call) {
-	r, ok := readScoreRange(c, c.Args[2], c.Args[3])
-	if !ok {
-		return
-	}
-	if s := largeSet(c); s != nil {
-		from, to, _ := r.placesIn(s)
-		writeRemoved(c, from, to)
-		return
-	}
-	if s, ok := readSortedSet(c, c.Args[1]); ok {
-		from, to := r.places(s)
-		writeRemoved(c, from, to)
+// remove is the function of a command that removes the members.
+func (p placesOf) remove(c *data.Call) {
+	if from, to, ok := p(c); ok {
+		c.Writer.Int(int64(to - from))
+		dropPlaces(c, c.Args[1], from, to)
 	}
 }
 
-func removePlaces(c *data.Call) {
+func placesOfScores(c *data.Call) (from, to int, ok bool) {
+	r, ok := readScoreRange(c, c.Args[2], c.Args[3])
+	if !ok {
+		return 0, 0, false
+	}
+	if s := largeSet(c); s != nil {
+		return r.placesIn(s)
+	}
+	s, ok := readSortedSet(c, c.Args[1])
+	from, to = r.places(s)
+	return from, to, ok
+}
+
+func placesOfIndexes(c *data.Call) (from, to int, ok bool) {
 	start, stop, ok := c.Integers(c.Args[2], c.Args[3])
 	if !ok {
-		return
+		return 0, 0, false
 	}
 	if s := largeSet(c); s != nil {
-		from, to := data.Places(start, stop, s.Len())
-		writeRemoved(c, from, to)
-		return
+		from, to = data.Places(start, stop, s.Len())
+		return from, to, true
 	}
-	if s, ok := readSortedSet(c, c.Args[1]); ok {
-		from, to := data.Places(start, stop, s.Len())
-		writeRemoved(c, from, to)
-	}
-}
-
-// writeRemoved removes the members at the places from to to-1, and replies with their number.
-func writeRemoved(c *data.Call, from, to int) {
-	c.Writer.Int(int64(to - from))
-	dropPlaces(c, c.Args[1], from, to)
+	s, ok := readSortedSet(c, c.Args[1])
+	from, to = data.Places(start, stop, s.Len())
+	return from, to, ok
 }
 
 // dropPlaces removes the members at the places from to to-1 from a key's sorted set.
