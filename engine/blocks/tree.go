@@ -86,14 +86,24 @@ func (e *Editor) seek(key []byte) (leaf uint32, before, at int, x Element, found
 // end of the first one.
 func (e *Editor) descend(place int, insert bool) (leaf uint32, rest int) {
 	leaf, e.found.isValid = e.Root, false
+	total := int(e.Count)
 	for level := range e.Depth {
 		b, at := inner(e.Block(leaf)), 0
-		for n := int(b.count(0)); place > n || place == n && !insert; n = int(b.count(at)) {
-			place -= n
-			at++
+		if place <= total/2 {
+			for n := int(b.count(0)); place > n || place == n && !insert; n = int(b.count(at)) {
+				place -= n
+				at++
+			}
+		} else { // from the end
+			at = b.len() - 1
+			before := total - int(b.count(at))
+			for ; before > place || before == place && insert; before -= int(b.count(at)) {
+				at--
+			}
+			place -= before
 		}
 		e.path[level] = step{leaf, at}
-		leaf = b.id(at)
+		leaf, total = b.id(at), int(b.count(at))
 	}
 	return leaf, place
 }

@@ -109,12 +109,15 @@ func (r *Row) WeighData(args [][]byte, held, longest int) int {
 	if r.Visits != nil {
 		visited = r.Visits(args, held)
 	}
-	if seen := max(visited*(longest+store.StringHead), large.From); held > seen && (r.Seeks || r.Visits != nil) {
-		held = seen
+	if held > large.From && (r.Seeks || r.Visits != nil) {
+		held = min(held, max(visited*(longest+store.StringHead), blockBytes))
 		work += len(args) * 2 * BlockWork
 	}
 	return min(work+times*held/64, MaxBatchWork)
 }
+
+// blockBytes is about the bytes that a change of a value in blocks copies.
+const blockBytes = 1 << 10
 
 // The work of a write does not grow with the number of connections that it concerns, such as trackers or subscribers:
 // see server/DESIGN.md. Only a client that waits for keys is charged for their number.

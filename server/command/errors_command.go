@@ -19,7 +19,7 @@ var (
 	errManyKeys      = KeyErrors.Add("ERR KEYS found more than %d keys, or more than %d bytes: use SCAN", "")
 	ErrTooCostly     = KeyErrors.Add("ERR the keys hold too much state for one command: use fewer keys", "")
 	ErrExecTooCostly = KeyErrors.Add("ERR the transaction would take too long: nothing was executed, split it",
-		"`EXEC` with hundreds of commands on limits with much state, with many commands that read all keys, or with more than four scripts that are new or take long.")
+		"`EXEC` with hundreds of commands on limits with much state, with thousands on large values, with many commands that read all keys, or with more than four scripts that are new or take long.")
 	errListTooLong = KeyErrors.Add("ERR the holders, members or grants listed in one transaction take more than %d bytes: ask for fewer keys at once", "")
 	ErrPattern     = KeyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]", "")
 )

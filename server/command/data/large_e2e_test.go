@@ -37,8 +37,8 @@ func TestLargeValuesAreAsInRedis(t *testing.T) {
 		for range 4_000 {
 			s.change()
 		}
-		for _, kind := range []string{"l", "s", "h", "z", "x"} {
-			s.do("DEL", kind+"0", kind+"1")
+		for _, kind := range []string{"l", "s", "h", "z", "x", "e"} {
+			s.do("DEL", kind+"0", kind+"1", kind+"2")
 		}
 	}
 }

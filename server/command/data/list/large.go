@@ -48,15 +48,27 @@ func dropLarge(c *data.Call, key []byte, end listEnd, n int) {
 	c.DropEmpty(key, l)
 }
 
-// popLarge is pop of a list in blocks. A negative count is none: one element is removed, and no array is written.
-func popLarge(c *data.Call, l *large.Value, end listEnd, count int64) {
-	n := 1
-	if count >= 0 {
-		n = int(min(count, int64(l.Len())))
-		c.SpendOn(0, n)
-		c.Tx.Spend(n * command.WriteWork)
-		c.Writer.Array(n)
+// popOneLarge replies with the element at an end of a key's list, and removes it. It returns false if the list is not in
+// blocks.
+func popOneLarge(c *data.Call, key []byte, end listEnd) (done bool) {
+	l, _ := c.EditLarge(key, engine.ListKind, 0)
+	if l == nil {
+		return false
 	}
+	c.SpendOn(1, 1)
+	first := end.firstOf(l, 1)
+	c.Writer.Bulk(l.At(first).Key)
+	l.DeleteRange(first, first+1)
+	c.DropEmpty(key, l)
+	return true
+}
+
+// popLarge is pop of a list in blocks, with a count.
+func popLarge(c *data.Call, l *large.Value, end listEnd, count int64) {
+	n := int(min(count, int64(l.Len())))
+	c.SpendOn(0, n)
+	c.Tx.Spend(n * command.WriteWork)
+	c.Writer.Array(n)
 	first := end.firstOf(l, n)
 	write := func(x blocks.Element) bool { c.Writer.Bulk(x.Key); return true }
 	if end == head {

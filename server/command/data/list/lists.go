@@ -123,11 +123,12 @@ func pop(c *data.Call, end listEnd) {
 	if !ok {
 		return
 	}
-	if l := c.Large(c.Args[1], engine.ListKind); l != nil {
-		if !counts {
-			count = -1
+	if counts {
+		if l := c.Large(c.Args[1], engine.ListKind); l != nil {
+			popLarge(c, l, end, count)
+			return
 		}
-		popLarge(c, l, end, count)
+	} else if popOneLarge(c, c.Args[1], end) {
 		return
 	}
 	v, found, ok := c.Get(c.Args[1], engine.ListKind)
