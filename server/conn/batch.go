@@ -143,7 +143,7 @@ func (batch *commandBatch) weigh(s *Session, row *command.Row, ops []engine.Op, 
 func (batch *commandBatch) isFull() bool {
 	return batch.request.Hold || batch.request.Wait != nil || len(batch.decision.Ops) >= MaxBatchOps ||
 		batch.weight >= command.MaxBatchWork ||
-		batch.held >= outputChunk ||
+		batch.held >= outputChunk/2 || // with one reply more, results still keep their memory: see writeReplies
 		batch.scripts >= maxBatchScripts || batch.scripts > 0 && batch.weighed >= loopWork/2
 }
 
