@@ -29,7 +29,7 @@ type Tree struct {
 const (
 	leafBytes  = 1000
 	innerBytes = 2000
-	minShare   = 4 // a block of less than 1/minShare of its bound is merged with a neighbour where that leaves room
+	minShare   = 4 // a block that shrinks to less than 1/minShare of its bound is merged with a neighbour where that leaves room
 	fewestKept = 4 // children of an inner block, however long their separators are
 	maxDepth   = 24
 )
@@ -178,7 +178,7 @@ func (e *Editor) setLeaf(id uint32, contents []byte, n, firstCut int) {
 		}
 		e.Set(id, pieces[0].bytes, false)
 		e.replace(e.Depth, 1, with)
-	case len(contents) < leafBytes/minShare && e.Depth > 0 && e.mergeLeaf(contents):
+	case len(contents) < leafBytes/minShare && e.Depth > 0 && len(contents) < len(e.Block(id)) && e.mergeLeaf(contents):
 	default:
 		e.Set(id, contents, false)
 	}
@@ -234,7 +234,7 @@ func (e *Editor) replace(levels uint32, n int, with []child) {
 		e.Free(s.id)
 	case len(now) > innerBytes && now.len() >= 2*fewestKept:
 		e.splitInner(levels, now, isEnd)
-	case levels > 1 && len(now) < innerBytes/minShare && e.mergeInner(levels, now):
+	case levels > 1 && len(now) < innerBytes/minShare && len(with) < n && e.mergeInner(levels, now):
 	default:
 		e.Set(s.id, now, true)
 	}
