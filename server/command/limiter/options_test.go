@@ -10,7 +10,7 @@ import (
 // Every option after every limit is read or refused with an error that names it, whatever its value.
 func TestEveryOptionOfEveryLimit(t *testing.T) {
 	texts := map[string]string{"max_burst": "9", "count": "9", "period": "60", "capacity": "9", "rate": "1/s", "limit": "9", "window": "1d", "ttl": "1m",
-		"min": "1/s", "max": "9/s", "rate_capacity": "9", "ceil_capacity": "9", "ceil": "9/s"}
+		"min": "1/s", "max": "9/s", "rate_capacity": "9", "ceil_capacity": "9", "ceil": "9/s", "denials": "9", "ban": "1m"}
 	for i := range limitSpecs {
 		k := &limitSpecs[i]
 		for _, option := range specOptions {
