@@ -81,7 +81,7 @@ func (c *Call) WrappedState(inner []byte) (limits.Limit, []byte) {
 	if limit.History > 0 {
 		c.noteUsage(inner)
 	}
-	c.History.Rolls = limit.Rollover > 0
+	c.History.Roll(limit.Rollover > 0)
 	switch isLent := len(c.Loans.All) > 0 || c.Around.IsLent(); {
 	case limit.History > 0 && !isLent:
 		limit.Algorithm = limits.HistoryFixedWindow

@@ -158,6 +158,13 @@ func (h *History) remove(i int) {
 	h.closed = append(h.closed[:at], h.closed[at+closedWindowBytes:]...)
 }
 
+// Roll has what the newest closed window left be kept, or no longer: then nothing keeps one that used nothing.
+func (h *History) Roll(rolls bool) {
+	if h.Rolls = rolls; !rolls && h.Len() > 0 && h.At(0).Used == 0 {
+		h.remove(0)
+	}
+}
+
 // Clear forgets all.
 func (h *History) Clear() { h.Reserved, h.Rolls, h.Left, h.closed = 0, false, 0, h.closed[:0] }
 
