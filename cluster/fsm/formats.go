@@ -121,7 +121,9 @@ func usesPurse(op *engine.Op) bool {
 func isInPurse(op *engine.Op) bool { return op.Limit.Algorithm.Home() != limits.NoAlgorithm }
 
 // namesPurses is Addition.IsUsed of a request, or a policy, that says which of its limits are in purses.
-func namesPurses(op *engine.Op) bool { return slices.ContainsFunc(op.Parts, func(p engine.Op) bool { return isInPurse(&p) }) }
+func namesPurses(op *engine.Op) bool {
+	return slices.ContainsFunc(op.Parts, func(p engine.Op) bool { return isInPurse(&p) })
+}
 
 // usesNamedFields is Addition.IsUsed of named fields, in a policy and in a check.
 func usesNamedFields(op *engine.Op) bool {
