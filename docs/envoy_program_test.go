@@ -55,7 +55,10 @@ func TestEnvoy(t *testing.T) {
 				t.Fatal(body)
 			}
 		}
-		metadata := regexp.MustCompile(`initial_metadata: \[.*?\]`).FindString(strings.Join(readPage(t, envoyPage).lines, "\n"))
+		metadata := regexp.MustCompile(`initial_metadata: \[.*?\]`).FindString(strings.Join(readPage(t, envoyPage).lines, " "))
+		if metadata == "" {
+			t.Fatalf("%s does not show how Envoy names a user", envoyPage)
+		}
 		as := func(metadata string) (front string) {
 			const service = "envoy_grpc: {cluster_name: stint}"
 			return start(strings.NewReplacer(service, service+", "+metadata, "timeout: 0.02s", "timeout: 50s", "failure_mode_deny: false", "failure_mode_deny: true"))
