@@ -253,6 +253,35 @@ func TestLargeValuesAreAsFlatOnes(t *testing.T) {
 	}
 }
 
+// A command on a key of another kind has one reply, an error, whichever of its keys are in blocks.
+func TestLargeValuesAmongOtherKinds(t *testing.T) {
+	s := newTwins(t, 1)
+	s.do("SET", "text", "5")
+	keys := []string{"text", "none"}
+	for _, size := range []int{3, 3_000} {
+		for line, each := range map[string]func(i int) []string{"RPUSH l": number, "SADD s": number, "HSET h": pair, "ZADD z": reversedPair} {
+			add := strings.Fields(line + strconv.Itoa(size))
+			s.do(append(add, words(0, size, each)...)...)
+			keys = append(keys, add[1])
+		}
+	}
+	slices.Sort(keys)
+	for _, one := range keys {
+		for _, other := range keys {
+			for _, line := range []string{
+				"SMOVE %s %s 1", "LMOVE %s %s LEFT RIGHT", "RPOPLPUSH %s %s", "BLMOVE %s %s LEFT LEFT 1", "BRPOPLPUSH %s %s 1", "SINTER %s %s", "SDIFF %s %s", "SINTERCARD 2 %s %s",
+				"SUNIONSTORE to %s %s", "SINTERSTORE to %s %s", "SDIFFSTORE to %s %s", "ZUNIONSTORE to 2 %s %s", "ZINTERSTORE to 2 %s %s", "BLPOP %s %s 1", "BZPOPMIN %s %s 1",
+				"LINSERT %s BEFORE 1 2", "LPOS %s 2", "LPOP %s", "SADD %s 2", "SREM %s 2", "ZADD %s 1 2", "ZREM %s 2", "ZLEXCOUNT %s - +", "ZCOUNT %s 1 2", "ZREMRANGEBYLEX %s [1 [1", "ZREMRANGEBYRANK %s 1 1", "OBJECT ENCODING %s",
+			} {
+				used := []any{one, other}[:strings.Count(line, "%s")]
+				if len(used) == 2 || one == other {
+					s.do(strings.Fields(fmt.Sprintf(line, used...))...)
+				}
+			}
+		}
+	}
+}
+
 // words concatenates what each returns for n numbers.
 func words(from, n int, each func(i int) []string) (all []string) {
 	for i := from; i < from+n; i++ {

@@ -50,41 +50,6 @@ func popLarge(c *data.Call, s *large.Value, count int64, counts bool) {
 	}
 }
 
-// moveLarge is SMOVE if one of the sets is in blocks.
-func moveLarge(c *data.Call) (done bool) {
-	source, destination, member := c.Args[1], c.Args[2], c.Args[3:]
-	if c.Large(source, engine.SetKind) == nil && c.Large(destination, engine.SetKind) == nil {
-		return false
-	}
-	has, found, ok := hasMember(c, source, member[0])
-	if ok && !found {
-		c.Writer.Int(0)
-		return true
-	}
-	if _, _, ok = hasMember(c, destination, member[0]); !ok {
-		return true
-	}
-	if has && !bytes.Equal(source, destination) {
-		if _, ok = addTo(c, destination, member); !ok {
-			return true
-		}
-		removeFrom(c, source, member)
-	}
-	c.Writer.Bool(has)
-	return true
-}
-
-// hasMember reports whether a key's set, in blocks or not, has a member. It writes the error if the key holds something
-// else.
-func hasMember(c *data.Call, key, member []byte) (has, found, ok bool) {
-	if s := c.Large(key, engine.SetKind); s != nil {
-		_, has = s.Find(member)
-		return has, true, true
-	}
-	v, found, ok := c.Get(key, engine.SetKind)
-	return ok && datatype.Set(v.Data).Has(member), found, ok
-}
-
 func areInLarge(c *data.Call, s *large.Value) {
 	c.SpendOn(len(c.Args)-2, 0)
 	c.Writer.Array(len(c.Args) - 2)

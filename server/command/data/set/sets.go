@@ -104,11 +104,8 @@ func dropMembers(c *data.Call, key []byte, v engine.Value, members [][]byte) (re
 
 // moveMember adds the member before it removes it, so that nothing changes if the member does not fit.
 func moveMember(c *data.Call) {
-	if moveLarge(c) {
-		return
-	}
 	source, destination, member := c.Args[1], c.Args[2], c.Args[3:]
-	v, found, ok := c.Get(source, engine.SetKind)
+	has, found, ok := hasMember(c, source, member[0])
 	if !ok {
 		return
 	}
@@ -116,24 +113,27 @@ func moveMember(c *data.Call) {
 		c.Writer.Int(0)
 		return
 	}
-	target, _, ok := c.Get(destination, engine.SetKind)
-	if !ok {
+	if _, _, ok = hasMember(c, destination, member[0]); !ok {
 		return
 	}
-	has := datatype.Set(v.Data).Has(member[0])
 	if has && !bytes.Equal(source, destination) {
-		if !c.ChangeKey(destination, target, engine.SetKind, datatype.Size(member), workOnSet(target.Data, 1), func(data []byte) []byte {
-			s, _ := datatype.Set(data).Add(member)
-			return s
-		}) {
+		if _, ok = addTo(c, destination, member); !ok {
 			return
 		}
-		c.ChangeKey(source, v, engine.SetKind, 0, workOnSet(v.Data, 1), func(data []byte) []byte {
-			s, _ := datatype.Set(data).Remove(member)
-			return s
-		})
+		removeFrom(c, source, member)
 	}
 	c.Writer.Bool(has)
+}
+
+// hasMember reports whether a key's set, in blocks or not, has a member. It writes the error if the key holds something
+// else.
+func hasMember(c *data.Call, key, member []byte) (has, found, ok bool) {
+	if s := c.Large(key, engine.SetKind); s != nil {
+		_, has = s.Find(member)
+		return has, true, true
+	}
+	v, found, ok := c.Get(key, engine.SetKind)
+	return ok && datatype.Set(v.Data).Has(member), found, ok
 }
 
 // workOnSet is the work of adding a number of members to a set, or removing them.
