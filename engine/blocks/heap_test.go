@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"bytes"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -63,6 +64,33 @@ func TestOverlay(t *testing.T) {
 	if memory.bytes != 0 {
 		t.Errorf("%d bytes are not given back", memory.bytes)
 	}
+}
+
+// The changed numbers of elements that are kept apart from the blocks stay few, because each look at a block passes over
+// them.
+func TestOverlayKeepsFewSums(t *testing.T) {
+	const leaves = 5_000
+	memory := &countedMemory{}
+	h, trees, lists := &Heap{Memory: memory}, [2]Tree{}, [2][]string{}
+	e := &Editor{Store: h, Tree: &trees[0]}
+	for range leaves {
+		e.Insert(int(e.Count), bytes.Repeat([]byte("x"), leafBytes*9/10))
+	}
+	var o Overlay
+	o.Begin(h)
+	now := trees[0]
+	e = &Editor{Store: &o, Tree: &now}
+	for at := 0; at < leaves; at += 200 { // each in another inner block
+		e.Insert(at, []byte("small"))
+		if len(o.sums) > mostSums {
+			t.Fatalf("%d sums", len(o.sums))
+		}
+	}
+	o.Keep(&now)
+	trees[0] = now
+	e.Store = h
+	e.Each(0, int(now.Count), func(x Element) bool { lists[0] = append(lists[0], text(x)); return true })
+	checkHeap(t, h, &trees, &lists, memory)
 }
 
 // checkHeap compares the trees with their elements, and the blocks of the heap with theirs.

@@ -33,6 +33,7 @@ type sum struct {
 const (
 	addedBit  = 1 << 31
 	fewEdits  = 8       // are looked up one after the other
+	mostSums  = 8       // because each look at a block without an edit passes over them
 	keptEdits = 32      // have their memory reused
 	keptBytes = 4 << 10 // of each of them
 )
@@ -96,11 +97,14 @@ func (o *Overlay) withSums(id uint32) []byte {
 
 // AddCount implements [Store].
 func (o *Overlay) AddCount(id uint32, child, n int) {
-	if x := o.find(id); x != nil {
+	switch x := o.find(id); {
+	case x != nil:
 		inner(x.contents).addCount(child, n)
-		return
+	case len(o.sums) < mostSums:
+		o.sums = append(o.sums, sum{id, child, n})
+	default:
+		inner(o.withSums(id)).addCount(child, n)
 	}
-	o.sums = append(o.sums, sum{id, child, n})
 }
 
 // begin makes an edit whose contents are yet to be set.
