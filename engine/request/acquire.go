@@ -68,7 +68,7 @@ func (g *group) decide(now int64, whole *engine.Op, parts []engine.Op, res *engi
 			return true
 		}
 		countDenial(g, parts, res)
-		return g.registerTrees(now, parts, readOnly)
+		return g.keepDenial(now, parts, readOnly)
 	}
 	res.Allowed, res.Granted = true, max(1, whole.Tokens)
 	for i := range results {

@@ -44,6 +44,19 @@ func (g *group) keep(now int64, parts []engine.Op) bool {
 	return true
 }
 
+// keepDenial keeps what a denied request changes: classes have registered, so that their assured tokens are not lent from
+// now on, and penalties have counted it. With readOnly it changes nothing, and returns false if it would have.
+func (g *group) keepDenial(now int64, parts []engine.Op, readOnly bool) (done bool) {
+	changes := false
+	for i := range parts {
+		changes = changes || g.calls[i].IsToBeKept()
+	}
+	if changes && !readOnly {
+		g.keep(now, parts) // without room for it, nothing is kept
+	}
+	return !changes || !readOnly
+}
+
 // reserve makes room in a shard for the first parts, as far as their keys are in it, and for a reservation.
 func (g *group) reserve(now int64, first int, sh *keyspace.Shard) bool {
 	entries, bytes := 0, 0

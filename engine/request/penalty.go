@@ -18,6 +18,9 @@ func countDenial(g *group, parts []engine.Op, res *engine.Result) {
 			c.IsNew && g.rulesFor(parts[i].Key, g.targets[i].place.Found) != nil { // no room for its key
 			continue
 		}
+		if !g.targets[i].place.Found {
+			g.made = append(g.made, parts[i].Key)
+		}
 		c.Result.Wait, c.Counted = penalty.Count(c.Next[:], c.State, &c.Limit, c.Now, c.Result), true
 		if c.Result.Wait > 0 && c.Result.Binds(&res.Parts[res.Binding]) {
 			res.Binding, res.Wait = i, c.Result.Wait

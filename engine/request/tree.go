@@ -49,19 +49,6 @@ func (g *group) askTree(now int64, parts []engine.Op, first, end int, results []
 	decideTree(g.calls[first:end], true)
 }
 
-// registerTrees registers the classes of a request that was denied: their assured tokens are not lent from now on. With
-// readOnly it changes nothing, and returns false if it would have.
-func (g *group) registerTrees(now int64, parts []engine.Op, readOnly bool) (done bool) {
-	changes := false
-	for i := range parts {
-		changes = changes || g.calls[i].IsToBeKept()
-	}
-	if changes && !readOnly {
-		g.keep(now, parts) // without room for it, nothing is registered
-	}
-	return !changes || !readOnly
-}
-
 // decideTree decides a tree of classes, its class first and the root last. Without takes it registers the class only.
 func decideTree(nodes []algorithm.Call, takes bool) {
 	class := &nodes[0]

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -330,5 +331,20 @@ func TestPenaltyWithoutRoom(t *testing.T) {
 			t.Errorf("mode %d, known: %+v", mode, res)
 		}
 		s.Close()
+	}
+}
+
+// Penalties whose keys are new count against a quota of keys, each of them.
+func TestPenaltiesInQuotas(t *testing.T) {
+	s := New(Config{Shards: 1})
+	defer s.Close()
+	s.SetQuotas(admission.NewQuotas([]admission.Quota{{Name: "q", Prefixes: []string{"p:"}, MaxKeys: 1}}))
+	op, limit := knock(penaltyLimit(1, sec, sec, sec), "p:1"), penaltyLimit(1, sec, sec, sec)
+	op.Parts = append(op.Parts, engine.Op{Key: []byte("p:2"), Limit: limit, Tokens: 2})
+	if res := ask(s, epoch, op); res.Parts[1].Wait != sec || res.Parts[2].Wait != 0 {
+		t.Errorf("%+v", res)
+	}
+	if n := s.Len(); n != 1 {
+		t.Errorf("%d keys", n)
 	}
 }
