@@ -167,7 +167,7 @@ func (t *Tx) limiter(limit limits.Limit, state []byte) engine.Value {
 	c.Open(&limit, state)
 	c.Limit = c.Prev
 	algorithm.Table[c.Limit.Algorithm].Look(c)
-	if t.result.Reset == 0 && c.Lent > 0 || limit.Algorithm.Home() != limits.NoAlgorithm {
+	if t.result.Reset <= 0 { // it is there for something else, whose end is not known here
 		return engine.Value{Kind: engine.KindOf(limit.Algorithm)}
 	}
 	return engine.Value{Kind: engine.KindOf(limit.Algorithm), ExpiresAt: t.now + t.result.Reset}

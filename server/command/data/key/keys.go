@@ -123,13 +123,13 @@ func replyTTL(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 
 func replyPTTL(w *resp.Writer, _ []engine.Op, results []engine.Result) { w.Int(expiresIn(&results[0])) }
 
-// expiresIn returns the milliseconds until a key expires, or noExpiry or noSuchKey. A limiter expires when its loans
-// end, its closed windows are forgotten and its credits are spent, which is not known here.
+// expiresIn returns the milliseconds until a key expires, or noExpiry or noSuchKey. A limiter of which nothing is used
+// is there for what it remembers, such as loans, closed windows, credits or a ban. When that ends is not known here.
 func expiresIn(res *engine.Result) int64 {
 	switch {
 	case res.Status == engine.NotFound:
 		return noSuchKey
-	case res.Reset == engine.NeverExpires, res.Reset == 0 && (res.Lent > 0 || res.Held.History > 0 || res.Held.Algorithm == limits.Balance):
+	case res.Reset == engine.NeverExpires, res.Reset == 0:
 		return noExpiry
 	}
 	return command.Millis(res.Reset)
