@@ -15,12 +15,12 @@ const itemsOfKey = 2
 // keys for which the client is the first in line. A holder renews its lease whoever waits.
 func (s *Session) beginKeyWait(batch *commandBatch, row *command.Row, args [][]byte) {
 	r, asks := &batch.replies[len(batch.replies)-1], batch.request.Wait
-	isNeeded := r.err == nil
-	if isNeeded && asks.Place { // a policy may have no leases
-		lease, _ := s.env.keyWaits.Lease(&batch.decision.Ops[r.first])
-		isNeeded = lease != nil
+	var lease *engine.Op
+	part := 0
+	if r.err == nil && asks.Place {
+		lease, part = s.env.keyWaits.Lease(&batch.decision.Ops[r.first])
 	}
-	if !isNeeded {
+	if r.err != nil || asks.Place && lease == nil { // a policy may have no leases
 		batch.request.Wait = nil
 		return
 	}
@@ -35,7 +35,7 @@ func (s *Session) beginKeyWait(batch *commandBatch, row *command.Row, args [][]b
 	}
 	var k *keywait.Wait
 	if asks.Place {
-		k = s.env.keyWaits.BeginPlace(w, asks, &batch.decision.Ops[r.first], s.started, wake)
+		k = s.env.keyWaits.BeginPlace(w, asks, &batch.decision.Ops[r.first], lease, part, s.started, wake)
 	} else {
 		k = s.env.keyWaits.Begin(w, asks, s.client.Database, s.started, wake)
 	}

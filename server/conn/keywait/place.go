@@ -45,12 +45,12 @@ func (e *Env) Lease(op *engine.Op) (lease *engine.Op, part int) {
 	return nil, 0
 }
 
-// BeginPlace is [Env.Begin] for a command that waits for a place among the leases of op, which has a lease.
-func (e *Env) BeginPlace(w Wait, asks *command.Wait, op *engine.Op, now int64, wake func(alone bool)) *Wait {
+// BeginPlace is [Env.Begin] for a command that waits for a place among the leases of op: for the lease that [Env.Lease]
+// has returned.
+func (e *Env) BeginPlace(w Wait, asks *command.Wait, op, lease *engine.Op, part int, now int64, wake func(alone bool)) *Wait {
+	p := &placeWait{peek: lease.Clone(), part: part}
 	*op = op.Clone() // it may outlive the input
-	p := &placeWait{op: *op}
-	lease, part := e.Lease(op)
-	p.peek, p.part = *lease, part
+	p.op = *op
 	p.peek.Options |= engine.Peek
 	w.env, w.asks, w.place, w.names = e, *asks, p, [][]byte{p.peek.Key}
 	return w.begin(blocking.ToEnter+blocking.Line(asks.Priority), now, wake)
