@@ -24,15 +24,19 @@ func (k *Keeper) age(now int64, p *purse.Purse) (isOld, isLate bool) {
 	return age >= part, age >= 2*part && p.Tokens > 0
 }
 
-// dropAll drops the tokens of purses. Home counts them as spent.
-func (k *Keeper) dropAll(late []found) {
+// dropAll drops the tokens of purses, and reports whether all are dropped. Home counts them as spent.
+func (k *Keeper) dropAll(late []found) (ok bool) {
+	ok = true
 	for _, one := range late {
 		kept, _ := k.opt.InPurse(one.limit)
 		op := engine.Op{Verb: engine.Prepare, Key: []byte(one.name), Limit: kept, Options: engine.Force}
 		if k.opt.Purses(one.at, op)[0].Status == engine.OK {
 			k.counts.dropped.Add(one.tokens)
+		} else {
+			ok = false
 		}
 	}
+	return ok
 }
 
 // MaySpend reports whether the tokens of purses may be spent at a time. They may not if it was too long ago that tokens

@@ -16,8 +16,11 @@ import (
 func TestLoansEnd(t *testing.T) {
 	const loanTime = time.Minute
 	synctest.Test(t, func(t *testing.T) {
-		var gone, stopped atomic.Bool
+		var gone, stopped, failing atomic.Bool
 		s := newStores(func(s *store.Store, ops []engine.Op) []engine.Result {
+			if ops[0].Verb == engine.Prepare && failing.Load() {
+				return []engine.Result{{Status: engine.NotDurable}}
+			}
 			if ops[0].Verb == engine.Lend && gone.Load() {
 				return []engine.Result{{Status: engine.NoHome}, {}, {}}[:len(ops)]
 			}
@@ -62,7 +65,13 @@ func TestLoansEnd(t *testing.T) {
 		if k.MaySpend(now()) {
 			t.Error("a process that was stopped may spend old tokens")
 		}
+		failing.Store(true)
 		stopped.Store(false)
+		time.Sleep(2 * time.Second)
+		if k.MaySpend(now()) {
+			t.Error("old tokens that could not be dropped may be spent")
+		}
+		failing.Store(false)
 		time.Sleep(2 * time.Second)
 		if r := s.take(k, 1); k.Counts().Dropped != 10 || !k.MaySpend(now()) || r.res.Allowed {
 			t.Errorf("%d tokens were dropped", k.Counts().Dropped)

@@ -217,7 +217,8 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 	o.IsDry, k.isDry = true, true
 	k.denied = &Denial{
 		Limit: x.limit, Tokens: x.waiting, Held: p.Tokens + answer.Granted,
-		Until: x.asked.Add(k.keeper.opt.DenyFor), Due: now.Add(time.Duration(look.Wait)), Never: look.Wait == engine.NeverWait,
+		Until: x.asked.Add(min(k.keeper.opt.DenyFor, max(DenyFor, time.Duration(look.Wait)))), // no longer than home has too few
+		Due:   now.Add(time.Duration(look.Wait)), Never: look.Wait == engine.NeverWait,
 		Answer: look,
 	}
 	k.restUntil(k.denied.Until)

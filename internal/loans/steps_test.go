@@ -82,6 +82,24 @@ func TestDenialBySteps(t *testing.T) {
 	}
 }
 
+// A denial is repeated for the usual time, or for longer while home has too few tokens.
+func TestDenialIsRepeatedWhileHomeIsShort(t *testing.T) {
+	for _, c := range []struct{ denyFor, wait, want time.Duration }{
+		{DenyFor, 10 * time.Millisecond, DenyFor},
+		{time.Second, 10 * time.Millisecond, DenyFor},
+		{time.Second, 300 * time.Millisecond, 300 * time.Millisecond},
+		{time.Second, time.Hour, time.Second},
+		{time.Millisecond, time.Hour, time.Millisecond},
+	} {
+		key := newKey(&Keeper{opt: Options{DenyFor: c.denyFor}}, keyID{0, "k"}, began)
+		x := exchange{key: key, limit: perSecond(10), want: 5, waiting: 5, asked: began}
+		x.learn([]engine.Result{{}, {Wait: int64(c.wait)}, {}})
+		if key.denied == nil || key.denied.Until != began.Add(c.want) {
+			t.Errorf("for %v, home has the tokens after %v: %+v", c.denyFor, c.wait, key.denied)
+		}
+	}
+}
+
 // A Keeper borrows when the purse is low, and as much as is used in the time ahead.
 func TestBorrowingBySteps(t *testing.T) {
 	near := Options{Replicas: func() []Replica { return nil }, Ahead: time.Second, Low: 1. / 8, LowLeading: 3. / 8}

@@ -70,8 +70,9 @@ func (k *Keeper) returnUnused(passed int, idleAfter, emptyAfter time.Duration) (
 			}
 		})
 	}
-	k.dropAll(late)
-	k.tidied.Store(now)
+	if k.dropAll(late) {
+		k.tidied.Store(now)
+	}
 	for _, one := range all {
 		if key := k.Key(one.at, []byte(one.name)); key != nil {
 			key.giveBack(one.limit)
