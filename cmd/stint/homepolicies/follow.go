@@ -101,7 +101,7 @@ func (f *Follower) read(ctx context.Context) (policyset.Set, error) {
 	if err := f.connect(ctx); err != nil {
 		return nil, err
 	}
-	names, err := f.do("RL.POLICY", "LIST")
+	names, err := f.do(ctx, "RL.POLICY", "LIST")
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (f *Follower) read(ctx context.Context) (policyset.Set, error) {
 		if !f.isOfHome(name) {
 			continue
 		}
-		p, err := f.readOne(name)
+		p, err := f.readOne(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -121,8 +121,8 @@ func (f *Follower) read(ctx context.Context) (policyset.Set, error) {
 	return set, nil
 }
 
-func (f *Follower) readOne(name string) (p policyset.Policy, err error) {
-	reply, err := f.do("RL.POLICY", "GET", name)
+func (f *Follower) readOne(ctx context.Context, name string) (p policyset.Policy, err error) {
+	reply, err := f.do(ctx, "RL.POLICY", "GET", name)
 	if err != nil {
 		return p, err
 	}
@@ -141,7 +141,7 @@ func (f *Follower) readOne(name string) (p policyset.Policy, err error) {
 		}
 	}
 	for from, more := "", overrides > 0; more; {
-		if reply, err = f.do("RL.POLICY", "OVERRIDES", name, "FROM", from, "COUNT", "1000"); err != nil {
+		if reply, err = f.do(ctx, "RL.POLICY", "OVERRIDES", name, "FROM", from, "COUNT", "1000"); err != nil {
 			return p, err
 		}
 		page := elementsOf(reply)
@@ -177,7 +177,7 @@ func (f *Follower) connect(ctx context.Context) error {
 	}
 	f.conn = conn
 	if words := f.Home.Login(); words != nil {
-		_, err = f.do(words...)
+		_, err = f.do(ctx, words...)
 	}
 	return err
 }
@@ -190,19 +190,21 @@ const (
 
 var errReply = errors.New("the home cluster sent a reply that does not fit the request")
 
-// do sends a command to home and returns the reply.
-func (f *Follower) do(words ...string) (reply redcon.RESP, err error) {
+// do sends a command to home and returns the reply. It ends with ctx.
+func (f *Follower) do(ctx context.Context, words ...string) (reply redcon.RESP, err error) {
 	out := redcon.AppendArray(nil, len(words))
 	for _, w := range words {
 		out = redcon.AppendBulkString(out, w)
 	}
-	_ = f.conn.SetDeadline(time.Now().Add(replyWithin))
-	if _, err := f.conn.Write(out); err != nil {
+	conn := f.conn
+	_ = conn.SetDeadline(time.Now().Add(replyWithin))
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
+	if _, err := conn.Write(out); err != nil {
 		return reply, err
 	}
 	in, chunk := []byte(nil), make([]byte, 64<<10)
 	for len(in) < maxReply {
-		n, err := f.conn.Read(chunk)
+		n, err := conn.Read(chunk)
 		if err != nil {
 			return reply, err
 		}
