@@ -88,8 +88,11 @@ func (a *acquire) askBeyond() {
 		a.askHome(nil)
 		return
 	}
-	now := time.Now()
-	if denied, holds := key.Denied(now, a.op.Limit, a.op.Tokens); holds {
+	now, least := time.Now(), a.op.Tokens
+	if a.op.Options&engine.UpTo != 0 {
+		least = min(1, least)
+	}
+	if denied, holds := key.Denied(now, a.op.Limit, least); holds {
 		res := *denied.Answer
 		res.Wait = denied.Wait(now, denied.Tokens)
 		a.u.counts.repeated.Add(1)
@@ -173,7 +176,7 @@ func (a *acquire) fail(err error) {
 	case errors.Is(err, errFull):
 		a.end(engine.Result{Status: engine.Overloaded})
 	case a.u.opt.Down.Decides:
-		a.end(a.u.decideAlone(&a.op))
+		a.decideAlone()
 	case errors.Is(err, errUnknown):
 		c.uncertain.Add(1)
 		a.end(engine.Result{Status: engine.Uncertain})
@@ -183,22 +186,39 @@ func (a *acquire) fail(err error) {
 	}
 }
 
-// decideAlone decides a request that home does not decide. The callers may get more than their limit.
-func (u *Upstream) decideAlone(op *engine.Op) (res engine.Result) {
-	res = engine.Result{Limit: op.Limit.Capacity, Wait: int64(retryAlone)}
-	own, ok := shareOf(op, u.opt.Down.Share)
+// decideAlone decides a request that home does not decide. The callers may get more than their limit. It waits for
+// nothing, because it may be called by whoever answers the store's batches.
+func (a *acquire) decideAlone() {
+	down, tokens := &a.u.opt.Down, a.op.Tokens
+	own, ok := shareOf(&a.op, down.Share)
 	switch {
-	case u.opt.Down.Allows:
-		res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
-	case ok:
-		res = loans.Do(u.opt.Decider.Decide, own)[0]
+	case down.Allows:
+		a.endAlone(engine.Result{Limit: a.op.Limit.Capacity, Allowed: true, Granted: tokens})
+	case !ok:
+		a.endAlone(engine.Result{Limit: a.op.Limit.Capacity, Wait: int64(retryAlone)})
+	default:
+		b := &engine.Batch{Ops: []engine.Op{own}, Results: make([]engine.Result, 1)}
+		b.Done = func() {
+			res := b.Results[0]
+			if res.Wait == engine.NeverWait && tokens <= a.op.Limit.Capacity { // home grants as many
+				res.Wait = int64(retryAlone)
+			}
+			a.endAlone(res)
+		}
+		if a.u.opt.Decider.Decide(b) {
+			b.Done()
+		}
 	}
-	if res.Allowed {
-		u.counts.grantedAlone.Add(1)
-	} else {
-		u.counts.deniedAlone.Add(1)
+}
+
+func (a *acquire) endAlone(res engine.Result) {
+	switch c := &a.u.counts; {
+	case res.Allowed:
+		c.grantedAlone.Add(1)
+	case res.Status == engine.OK:
+		c.deniedAlone.Add(1)
 	}
-	return res
+	a.end(res)
 }
 
 // end answers a request.

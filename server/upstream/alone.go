@@ -28,11 +28,11 @@ func shareOf(op *engine.Op, percent int) (own engine.Op, ok bool) {
 	own.Key = database.Append(nil, aloneDatabase, database.KeyOf(op.Key))
 	l, share := &own.Limit, int64(percent)
 	l.Capacity, l.Warn, l.History, l.Rollover = part(l.Capacity, share), 0, 0, 0
-	if l.Rate.Tokens > 0 {
-		if l.Rate.Period > limits.MaxDuration/100 {
+	if period := l.Rate.Period; l.Rate.Tokens > 0 {
+		if period > limits.MaxDuration/100*share {
 			return own, false
 		}
-		l.Rate = limits.Rate{Tokens: l.Rate.Tokens, Period: (l.Rate.Period*100 + share - 1) / max(1, share)}
+		l.Rate.Period = period/share*100 + (period%share*100+share-1)/share
 	}
 	return own, share > 0 && l.IsAskable()
 }

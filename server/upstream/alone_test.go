@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/testwait"
+	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/upstream"
 )
 
@@ -29,7 +31,7 @@ func TestHomeIsDown(t *testing.T) {
 			}
 			home.end()
 			testwait.Until(t, "home is gone", func() bool { return !region.upstream.Status().Connected })
-			for _, command := range []string{"TB.ACQUIRE g:1 10 1/1h", "CL.THROTTLE g:2 9 1 3600", "FW.ACQUIRE g:3 10 @year"} {
+			for _, command := range []string{"TB.ACQUIRE g:1 10 1/1h", "CL.THROTTLE g:2 9 1 3600", "FW.ACQUIRE g:3 10 @year", "LB.ACQUIRE g:4 10 1/365d"} {
 				granted := int64(0)
 				for range 10 {
 					ints, failure := r.do(command)
@@ -46,20 +48,67 @@ func TestHomeIsDown(t *testing.T) {
 					t.Errorf("%s: %d requests were granted, want %d", command, granted, c.granted)
 				}
 			}
-			if s := region.upstream.Status(); s.GrantedAlone != 3*c.granted || s.DeniedAlone != 30-s.GrantedAlone || s.Failed+s.Uncertain != 0 {
+			if s := region.upstream.Status(); s.GrantedAlone != 4*c.granted || s.DeniedAlone != 40-s.GrantedAlone || s.Failed+s.Uncertain != 0 {
 				t.Errorf("%+v", s)
 			}
 			if _, failure := r.do("RL.ALL TB g:1 10 1/1h TB mine 5 1/1h"); !strings.HasPrefix(failure, "UPSTREAM ") {
 				t.Errorf("several limits: %q", failure)
 			}
-			if n := region.store.Len(); n > 4 {
+			if n := region.store.Len(); n > 5 {
 				t.Errorf("%d keys", n)
 			}
-			if ints, failure := r.do("DBSIZE"); failure != "" || ints[0] > 3 {
+			if ints, failure := r.do("DBSIZE"); failure != "" || ints[0] > 4 {
 				t.Errorf("clients see %v keys", ints)
 			}
 		})
 	}
+}
+
+// Requests that are decided here are answered although the store's batches are answered one after the other, as those
+// are that wait for a disk. A share that is smaller than a request does not say that home never grants it.
+func TestAloneWithADisk(t *testing.T) {
+	disk := oneByOne{answers: make(chan func(), 64)}
+	t.Cleanup(func() { close(disk.answers) })
+	go func() {
+		for answer := range disk.answers {
+			answer()
+		}
+	}()
+	home := start(t, "", nil)
+	region := startWith(t, home.address, time.Second, func(d decider.Decider) decider.Decider {
+		disk.Decider = d
+		return &disk
+	}, func(o *upstream.Options) { o.Down = upstream.Down{Decides: true, Share: 30} })
+	r := dial(t, region.address)
+	if _, failure := r.do("TB.ACQUIRE g:1 10 1/1h 5"); failure != "" {
+		t.Fatal(failure)
+	}
+	home.end()
+	testwait.Until(t, "home is gone", func() bool { return !region.upstream.Status().Connected })
+	_ = r.conn.SetReadDeadline(time.Now().Add(testwait.Limit))
+	for command, want := range map[string][2]int64{
+		"TB.ACQUIRE g:1 10 1/1h": {1, 0}, "TB.ACQUIRE g:2 10 1/1h 4": {0, 1000}, "TB.ACQUIRE g:3 10 1/1h 11": {0, -1},
+	} {
+		if ints, failure := r.do(command); failure != "" || len(ints) != 5 || [2]int64{ints[0], ints[3]} != want {
+			t.Errorf("%s: %v %q, want %v", command, ints, failure, want)
+		}
+	}
+}
+
+// oneByOne answers all batches from one goroutine.
+type oneByOne struct {
+	decider.Decider
+	answers chan func()
+}
+
+func (d *oneByOne) Decide(b *engine.Batch) (finished bool) {
+	if b.Done == nil {
+		b.Done = func() {}
+	}
+	if d.Decider.Decide(b) {
+		d.answers <- b.Done
+	}
+	return false
 }
 
 // Holders that are clients of a region have their loans of keys of home at home, under the region's name.

@@ -90,6 +90,12 @@ func isLendable(op *engine.Op, options engine.Option) bool {
 	return op.Limit.Algorithm.Base().Purse() != limits.NoAlgorithm && op.Options&^options == 0 && op.Keep == 0 && op.MaxWait <= 0
 }
 
+// isLendablePart is isLendable for one of several limits. Home would have to lend all of its tokens, but there are no
+// loans of a limit with a Rollover.
+func isLendablePart(p *engine.Op, options engine.Option) bool {
+	return isLendable(p, options|engine.FixedCost) && p.Limit.Rollover == 0
+}
+
 // classifySeveral is classify for a request for several limits. The limits of home that a policy has are kept as those
 // of purses, see [Upstream.policyInPurses]. If one is not, the policy is older than the settings of this server.
 func (u *Upstream) classifySeveral(op *engine.Op) (k kind) {
@@ -100,7 +106,7 @@ func (u *Upstream) classifySeveral(op *engine.Op) (k kind) {
 		switch {
 		case !isOfHome && !isKept:
 			continue
-		case op.Verb == engine.Check && isOfHome != isKept, op.Keep != 0, !isLendable(p, engine.Peek|engine.FixedCost):
+		case op.Verb == engine.Check && isOfHome != isKept, op.Keep != 0, !isLendablePart(p, engine.Peek):
 			return refuse
 		}
 		k = fromPurses
@@ -113,7 +119,7 @@ func (u *Upstream) classifyPolicy(parts []engine.Op) (k kind) {
 	for i := range parts {
 		switch always, ever := u.comesToHome(string(parts[i].Key)); {
 		case !ever:
-		case !always || !isLendable(&parts[i], engine.FixedCost):
+		case !always || !isLendablePart(&parts[i], 0):
 			return refuse
 		default:
 			k = keepLimits

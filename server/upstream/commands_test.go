@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stintdb/stint/internal/testwait"
+	"github.com/stintdb/stint/server/upstream"
 )
 
 // A region answers like home, and refuses everything that could make a separate limiter for a key of home.
@@ -29,8 +31,8 @@ func TestCommandsOnKeysOfHome(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"SW.ACQUIRE g:1 5 1h", "SL.ACQUIRE g:1 5 1h", "CC.ACQUIRE g:1 5 1h me", "LB.QUEUE g:1 5 1/1h", "TB.ACQUIRE g:1 5 1/1h FORCE", "TB.ACQUIRE g:1 5 1/1h KEEP 1",
-		"TB.ACQUIRE g:1 5 1/1h MAXWAIT 1s", "TB.ACQUIRE g:1 5 1/1h AS id FOR 1m", "TB.ACQUIRE other 5 1/1h AS g:1 FOR 1m", "RL.ALL TB other 5 1/1h SW g:1 5 1h", "RL.ALL TB other 5 1/1h TB g:1 5 1/1h KEEP 1", "RL.ALL TB other 5 1/1h TB g:1 5 1/1h MAXWAIT 1s", "RL.ALL TB g:1 5 1/1h SPREAD TB other 5 1/1h", "RL.ALL TB g:1 5 1/1h AS id FOR 1m",
-		"RL.POLICY SET p SW g:{} 5 1h", "RL.POLICY SET p TB g:{} 5 1/1h KEEP 1",
+		"TB.ACQUIRE g:1 5 1/1h MAXWAIT 1s", "TB.ACQUIRE g:1 5 1/1h AS id FOR 1m", "TB.ACQUIRE other 5 1/1h AS g:1 FOR 1m", "RL.ALL TB other 5 1/1h SW g:1 5 1h", "RL.ALL TB other 5 1/1h TB g:1 5 1/1h KEEP 1", "RL.ALL TB other 5 1/1h TB g:1 5 1/1h MAXWAIT 1s", "RL.ALL TB g:1 5 1/1h SPREAD TB other 5 1/1h", "RL.ALL TB g:1 5 1/1h AS id FOR 1m", "RL.ALL TB other 5 1/1h FW g:1 5 @day ROLLOVER 50%",
+		"RL.POLICY SET p SW g:{} 5 1h", "RL.POLICY SET p TB g:{} 5 1/1h KEEP 1", "RL.POLICY SET p FW g:{} 5 @day ROLLOVER 50%",
 		"DEL g:1", "RL.REFUND g:1 1", "RL.ATMOST g:1 TB 5 1/h 1", "RL.ATMOST g:1 TB 5 1/h 0", "SET g:1 x", "RL.POLICY SET p TB {tenant}:{} 5 1/1h", "EVAL return 1 g:1", "EVAL return(1) 1 g:1"} {
 		if _, failure := c.do(command); !strings.HasPrefix(failure, "ERR ") {
 			t.Errorf("%s: %q", command, failure)
@@ -116,5 +118,26 @@ func TestWithoutHome(t *testing.T) {
 	}
 	if ints, failure := c.do("TB.ACQUIRE other 10 1/6h"); failure != "" || ints[0] != 1 {
 		t.Errorf("a key of the region's own: %v %s", ints, failure)
+	}
+}
+
+// A denial is repeated to requests for as many tokens, and UPTO asks for one.
+func TestRepeatedDenialLeavesTheRest(t *testing.T) {
+	home := start(t, "", nil)
+	region := startWith(t, home.address, homeTimeout, nil, func(o *upstream.Options) { o.DenyFor = time.Hour })
+	c, h := dial(t, region.address), dial(t, home.address)
+	if _, failure := h.do("TB.ACQUIRE g:1 10 1/6h 7"); failure != "" {
+		t.Fatal(failure)
+	}
+	for _, step := range []struct {
+		tokens string
+		want   int64
+	}{{"5", 0}, {"5", 0}, {"5 UPTO", 3}, {"1 UPTO", 0}, {"1", 0}} {
+		if got, failure := c.do("TB.ACQUIRE g:1 10 1/6h " + step.tokens); failure != "" || got[0] != step.want {
+			t.Errorf("%s: %v %q, want %d", step.tokens, got, failure, step.want)
+		}
+	}
+	if s := region.upstream.Status(); s.Repeated != 2 {
+		t.Errorf("%d denials were repeated", s.Repeated)
 	}
 }
