@@ -51,11 +51,12 @@ func TestOnePlaceWakesOneClient(t *testing.T) {
 // A client that leaves while the request is decided that grants it a place gives the place back, whichever comes first.
 // A holder that leaves while it renews its lease keeps the lease.
 func TestPlaceOfAClientThatLeft(t *testing.T) {
-	for _, command := range []string{"CC.ACQUIRE k 1 1h b BLOCK 10s", "RL.ALL TB t 10 1/h CC k 1 1h b BLOCK 10s"} {
+	for _, command := range []string{"CC.ACQUIRE k 1 1h b BLOCK 10s", "RL.ALL TB t 10 1/h CC k 1 1h b BLOCK 10s", "RL.CHECK jobs b BLOCK 10s"} {
 		for _, held := range []string{"by nobody", "by another", "by itself"} {
 			for _, order := range []string{"leaves, then decided", "decided, then leaves"} {
 				p := newLaterPlayer(t, 0)
 				a, b := p.open("a"), p.open("b")
+				a.deliver(frames("RL.POLICY SET jobs TB t 10 1/h CC k 1 1h {}"))
 				switch held {
 				case "by nobody":
 					b.traffic(frames(command))
