@@ -30,6 +30,7 @@ var otherFlags = map[string]string{
 	"--no-auth-warning": "redis-cli",
 
 	"--set":          "helm",
+	"--values":       "helm",
 	"--kube-version": "helm",
 	"--from-literal": "kubectl",
 	"--from-file":    "kubectl",

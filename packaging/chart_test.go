@@ -86,6 +86,7 @@ topologySpread: {topology.kubernetes.io/zone: DoNotSchedule}
 	"other issuer":       "{tls: {enabled: true}, certManager: {enabled: true, issuer: {name: company, kind: ClusterIssuer}}}",
 	"alone certificates": "{replicas: 1, tls: {enabled: true, secret: web}, certManager: {enabled: true}}",
 	"monitor":            "{replicas: 1, secret: passwords, serviceMonitor: {enabled: true, interval: 1m, labels: {release: prometheus}}}",
+	"policies":           `{policies: {api: {limits: ["TB user:{} 100 100/m"], overrides: {acme: ["TB user:{} 1000 1000/m"]}}}, image: {tag: 9.9.9}}`,
 	"bare":               "{networkPolicy: {enabled: false}, podDisruptionBudget: {enabled: false}, topologySpread: {kubernetes.io/hostname: null, topology.kubernetes.io/zone: null}}",
 }
 
@@ -141,6 +142,8 @@ func TestChartRefuses(t *testing.T) {
 		"{image: {tag: latest}}":                   {"tag"},
 		"{image: {tag: 1.2}}":                      {"tag", "string"},
 		"{image: {pullPolicy: Sometimes}}":         {"pullPolicy", "IfNotPresent"},
+		"{policies: {api: [TB k 1 1/s]}}":          {"policies", "object"},
+		"{policies: {api: {limit: []}}}":           {"policies", "limits"},
 		"args: --max-memory=1gb":                   {"args", "array"},
 		"args: [--max-memory, 1gb]":                {"args", "^--"},
 		"secret: [stint]":                          {"secret", "string"},

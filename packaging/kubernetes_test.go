@@ -10,6 +10,7 @@ import (
 	certmanager "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	apps "k8s.io/api/apps/v1"
+	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
@@ -25,11 +26,13 @@ type kubernetes struct {
 	issuers  map[string]certmanager.IssuerSpec
 	certs    []certmanager.Certificate
 	monitors []monitoring.ServiceMonitor
+	jobs     []batch.Job
+	files    map[string]core.ConfigMap
 	settings *given // of the second pod
 }
 
 func newKubernetes(t *testing.T) *kubernetes {
-	return &kubernetes{T: t, services: map[string]core.Service{}, issuers: map[string]certmanager.IssuerSpec{}}
+	return &kubernetes{T: t, services: map[string]core.Service{}, issuers: map[string]certmanager.IssuerSpec{}, files: map[string]core.ConfigMap{}}
 }
 
 // add reads the documents of a file strictly into Kubernetes' own types.
@@ -58,6 +61,13 @@ func (k *kubernetes) add(text string) {
 		case "Certificate":
 			k.certs = append(k.certs, certmanager.Certificate{})
 			unmarshal(k.T, document, &k.certs[len(k.certs)-1])
+		case "Job":
+			k.jobs = append(k.jobs, batch.Job{})
+			unmarshal(k.T, document, &k.jobs[len(k.jobs)-1])
+		case "ConfigMap":
+			var files core.ConfigMap
+			unmarshal(k.T, document, &files)
+			k.files[files.Name] = files
 		case "ServiceMonitor":
 			k.monitors = append(k.monitors, monitoring.ServiceMonitor{})
 			unmarshal(k.T, document, &k.monitors[len(k.monitors)-1])
@@ -78,15 +88,19 @@ func (k *kubernetes) ports() map[string]bool {
 	return names
 }
 
-// selects reports whether a selector finds the pods.
-func (k *kubernetes) selects(labels map[string]string) bool {
-	pod := k.set.Spec.Template.Labels
-	for name, value := range labels {
-		if pod[name] != value {
+// selects reports whether a selector finds the pods of the set.
+func (k *kubernetes) selects(selector map[string]string) bool {
+	return finds(selector, k.set.Spec.Template.Labels)
+}
+
+// finds reports whether a selector finds a pod with these labels.
+func finds(selector, labels map[string]string) bool {
+	for name, value := range selector {
+		if labels[name] != value {
 			return false
 		}
 	}
-	return len(labels) > 0
+	return len(selector) > 0
 }
 
 // check holds the objects to each other, and the settings to the server.
@@ -102,6 +116,7 @@ func (k *kubernetes) check() {
 	k.checkPod()
 	k.checkCertificates()
 	k.checkMonitors()
+	k.checkJobs()
 }
 
 func (k *kubernetes) checkSettings() {

@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+
 var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
 // TestKubernetesPage carries out the command lines of docs/kubernetes.md and of the chart's README.md as far as that is possible without Kubernetes.
@@ -51,13 +53,21 @@ func pageLines(t *testing.T) (lines []string) {
 	return lines
 }
 
-// valuesOf are the values in arguments of helm install, --set name=value.
+// valuesOf are the values in arguments of helm install: --set name=value, or --values and a file, which the page shows.
 func valuesOf(t *testing.T, args []string) string {
 	t.Helper()
 	values := map[string]any{}
 	for i := 0; i < len(args); i += 2 {
-		if args[i] != "--set" || i+1 == len(args) {
-			t.Fatalf("%q is no --set with its value", args[i:])
+		if i+1 == len(args) || args[i] != "--set" && args[i] != "--values" {
+			t.Fatalf("%q is neither --set nor --values, with its value", args[i:])
+		}
+		if args[i] == "--values" {
+			shown := yamlBlock.FindStringSubmatch(read(t, "docs/kubernetes.md"))
+			if shown == nil {
+				t.Fatalf("docs/kubernetes.md does not show %s", args[i+1])
+			}
+			unmarshal(t, shown[1], &values)
+			continue
 		}
 		if err := strvals.ParseInto(args[i+1], values); err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ var effects = map[string]struct{ values, text string }{
 	"image.tag":                   {"{image: {tag: 9.9.9}}", "image: stint:9.9.9\n"},
 	"image.pullPolicy":            {"{image: {pullPolicy: Always}}", "imagePullPolicy: Always\n"},
 	"args":                        {"args: [--max-memory=1gb]", "ca.crt\n            - \"--max-memory=1gb\"\n"},
+	"policies":                    {`{policies: {api: {limits: ["TB user:{} 100 100/m"]}}}`, "    policies:\n      api:\n        limits:\n        - TB user:{} 100 100/m\n"},
 	"secret":                      {"secret: passwords", "secretKeyRef: { name: passwords, key: password }"},
 	"aclSecret":                   {"aclSecret: users", "secretName: users,"},
 	"tls.enabled":                 {"{tls: {enabled: true}}", "--tls-listen=0.0.0.0:6379\n"},
