@@ -175,7 +175,7 @@ func (a *acquire) fail(err error) {
 	switch {
 	case errors.Is(err, errFull):
 		a.end(engine.Result{Status: engine.Overloaded})
-	case a.u.opt.Down.Decides:
+	case a.u.opt.Down.Decides && !errors.Is(err, errRefused): // which is no sign that home is down
 		a.decideAlone()
 	case errors.Is(err, errUnknown):
 		c.uncertain.Add(1)

@@ -111,6 +111,21 @@ func (d *oneByOne) Decide(b *engine.Batch) (finished bool) {
 	return false
 }
 
+// An error of home is an error, whatever happens while home is down.
+func TestErrorOfHomeIsNoGrant(t *testing.T) {
+	home := start(t, "", nil)
+	region := startWith(t, home.address, time.Second, nil, func(o *upstream.Options) { o.Down = upstream.Down{Decides: true, Allows: true} })
+	if _, failure := dial(t, home.address).do("SL.ACQUIRE g:1 5 1h"); failure != "" {
+		t.Fatal(failure)
+	}
+	if ints, failure := dial(t, region.address).do("TB.ACQUIRE g:1 5 1/6h"); !strings.HasPrefix(failure, "UPSTREAM ") {
+		t.Errorf("of another algorithm's key: %v %q", ints, failure)
+	}
+	if s := region.upstream.Status(); s.GrantedAlone != 0 || s.Failed != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // Holders that are clients of a region have their loans of keys of home at home, under the region's name.
 func TestLoansByHome(t *testing.T) {
 	home := start(t, "", nil)

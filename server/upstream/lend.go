@@ -52,7 +52,7 @@ func resultOf(op *engine.Op, r *reply, err error) engine.Result {
 		err = r.refused()
 	}
 	switch n := r.ints; {
-	case errors.Is(err, errRefused):
+	case errors.Is(err, errRefused), errors.Is(err, errPauses):
 		return engine.Result{Status: loans.Refused}
 	case err != nil, len(n) != loanInts, n[0] < 0:
 		return engine.Result{Status: engine.NoHome} // an operation on a loan stays prepared, whether home has carried it out or not

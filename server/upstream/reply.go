@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,7 @@ var (
 	errFull    = errors.New("too many requests wait for answers of the home cluster") // home has not seen it
 	errReply   = errors.New("the home cluster sent a reply that does not fit the request")
 	errRefused = errors.New("the home cluster has refused the request")                 // an error of home, which has done nothing
+	errPauses  = errors.New("the home cluster decides nothing for now")                 // such as without a leader; it has done nothing
 	errNoLogin = errors.New("the home cluster did not accept the user or the password") // the connection is of no use
 )
 
@@ -42,9 +44,14 @@ func (r *reply) refused() error {
 		return nil
 	case codeOf(r.refusal) == codeOf(command.ErrUncertain.Error()):
 		return errUnknown
+	case slices.ContainsFunc(pauses, func(err error) bool { return codeOf(r.refusal) == codeOf(err.Error()) }):
+		return errPauses
 	}
 	return errRefused
 }
+
+// pauses are the errors of a home that decides nothing for now.
+var pauses = []error{command.ErrNoLeader, command.ErrOverloaded, command.ErrImporting}
 
 // codeOf returns the first word of an error.
 func codeOf(text string) string {
