@@ -88,13 +88,8 @@ func TestBatchedRequestsDecideAsSingleOnes(t *testing.T) {
 					ops[j] = severalOf(1, many...)
 				}
 			}
-			results, want := make([]engine.Result, len(ops)), make([]engine.Result, len(ops))
-			batched.Apply(now, ops, results)
-			for j := range ops {
-				single.Apply(now, ops[j:j+1], want[j:j+1])
-				if got := &results[j]; fmt.Sprint(*got) != fmt.Sprint(want[j]) {
-					t.Fatalf("%d shards, batch %d, operation %d %+v: %+v, want %+v", shards, i, j, ops[j], *got, want[j])
-				}
+			want := sameAnswers(t, batched, single, now, ops)
+			for j := range want {
 				if statuses[want[j].Status]++; want[j].Status == engine.OK && !want[j].Allowed {
 					denied++
 				}
@@ -115,6 +110,20 @@ func TestBatchedRequestsDecideAsSingleOnes(t *testing.T) {
 		batched.Close()
 		single.Close()
 	}
+}
+
+// sameAnswers carries out operations as a batch in one store and one by one in another. The answers must be the same.
+func sameAnswers(t *testing.T, batched, single *Store, now int64, ops []engine.Op) (want []engine.Result) {
+	t.Helper()
+	got, want := make([]engine.Result, len(ops)), make([]engine.Result, len(ops))
+	batched.Apply(now, ops, got)
+	for i := range ops {
+		single.Apply(now, ops[i:i+1], want[i:i+1])
+		if fmt.Sprint(got[i]) != fmt.Sprint(want[i]) {
+			t.Fatalf("at %d, operation %d %+v: %+v, want %+v", now, i, ops[i], got[i], want[i])
+		}
+	}
+	return want
 }
 
 // So do reservations, extensions and settlements, of ids that the same batch may have made, and of limits with one key.
@@ -145,13 +154,8 @@ func TestBatchedReservationsDecideAsSingleOnes(t *testing.T) {
 				}
 				ops[j].MaxWait = min(ops[j].MaxWait, 5*sec)
 			}
-			results, want := make([]engine.Result, len(ops)), make([]engine.Result, len(ops))
-			batched.Apply(now, ops, results)
-			for j := range ops {
-				single.Apply(now, ops[j:j+1], want[j:j+1])
-				if got := &results[j]; fmt.Sprint(*got) != fmt.Sprint(want[j]) {
-					t.Fatalf("%d shards, batch %d, operation %d %+v: %+v, want %+v", shards, i, j, ops[j], *got, want[j])
-				}
+			want := sameAnswers(t, batched, single, now, ops)
+			for j := range want {
 				statuses[want[j].Status]++
 			}
 			if i%100 == 0 && batched.Digest(now) != single.Digest(now) {
