@@ -12,6 +12,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/limiter"
 	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/resp"
 	"github.com/stintdb/stint/server/rlqs"
 	"github.com/stintdb/stint/server/rls"
 )
@@ -37,9 +38,9 @@ func (s *quotaSession) carryOut(ctx context.Context, caller gateway.Caller, all 
 		var words []redcon.RESP
 		if at[i] < len(replies) {
 			reply := replies[at[i]]
-			if words = rls.Elements(reply); all[i].Empty && len(words) == 3 { // the reply of EXEC
+			if words = resp.Elements(reply); all[i].Empty && len(words) == 3 { // the reply of EXEC
 				reply = words[2]
-				words = rls.Elements(reply)
+				words = resp.Elements(reply)
 			}
 			if reply.Type == redcon.Error {
 				failed = errors.Join(failed, rls.ErrorReply(reply.Data))

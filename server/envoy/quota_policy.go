@@ -13,8 +13,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/resp"
 	"github.com/stintdb/stint/server/rlqs"
-	"github.com/stintdb/stint/server/rls"
 )
 
 // lookEvery is the time between two looks at the policy of a bucket.
@@ -64,11 +64,11 @@ func (s *quotaSession) lookUp(ctx context.Context, caller gateway.Caller, policy
 	case reply.Type == redcon.Error:
 		return rlqs.Limit{}, errors.New(string(reply.Data))
 	}
-	fields := rls.Elements(reply)
+	fields := resp.Elements(reply)
 	if len(fields) < 2 {
 		return rlqs.Limit{}, command.ErrNoPolicy.With(policy)
 	}
-	specs := rls.Elements(fields[1])
+	specs := resp.Elements(fields[1])
 	if len(specs) != 1 {
 		return rlqs.Limit{}, fmt.Errorf("%w: it has %d", errPolicy, len(specs))
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/config"
-	"github.com/stintdb/stint/server/rls"
+	"github.com/stintdb/stint/server/resp"
 )
 
 // envoyStream is an Envoy's side of a stream.
@@ -119,14 +119,14 @@ func TestChangedQuota(t *testing.T) {
 		if _, err := h.quotas(context.Background()).ask("stint", usage); err != nil { // this stream looks the policy up, and the first one does not
 			t.Fatal(err)
 		}
-		if got := rls.Elements(h.do("RL.LEND rls.stint:plan=ann|tokens TB 1 1/s 1 nobody 1 0"))[1].Int(); got != limit {
+		if got := resp.Elements(h.do("RL.LEND rls.stint:plan=ann|tokens TB 1 1/s 1 nobody 1 0"))[1].Int(); got != limit {
 			t.Errorf("the limit at home is %d, want %d", got, limit)
 		}
 		if _, err := first.ask("stint", usage); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if lent := rls.Elements(h.do("RL.LENT rls.stint:plan=ann|tokens")); len(lent) != 1 {
+	if lent := resp.Elements(h.do("RL.LENT rls.stint:plan=ann|tokens")); len(lent) != 1 {
 		t.Errorf("%v is lent", lent)
 	}
 }

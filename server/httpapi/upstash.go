@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/redcon"
 
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
 )
 
 // maxCommands bounds the commands of one request.
@@ -59,7 +60,7 @@ func (s *Service) several(r *request, atomic bool) {
 	out := []byte{'['}
 	s.gateway.InTurn(r.caller, func() {
 		if atomic {
-			replies = elements(replies[len(replies)-1])
+			replies = resp.Elements(replies[len(replies)-1])
 		}
 		encoded := isBase64(r)
 		for i, reply := range replies {
@@ -161,7 +162,7 @@ func appendResult(b []byte, reply redcon.RESP, encoded bool) []byte {
 		return append(b, "null"...)
 	case reply.Type == redcon.Array:
 		b = append(b, '[')
-		for i, item := range elements(reply) {
+		for i, item := range resp.Elements(reply) {
 			if i > 0 {
 				b = append(b, ',')
 			}
@@ -178,13 +179,4 @@ func appendResult(b []byte, reply redcon.RESP, encoded bool) []byte {
 // isNull reports whether a reply is the null of a string or an array.
 func isNull(reply redcon.RESP) bool {
 	return (reply.Type == redcon.Bulk || reply.Type == redcon.Array) && len(reply.Raw) > 1 && reply.Raw[1] == '-'
-}
-
-func elements(reply redcon.RESP) (items []redcon.RESP) {
-	items = []redcon.RESP{}
-	reply.ForEach(func(item redcon.RESP) bool {
-		items = append(items, item)
-		return true
-	})
-	return items
 }

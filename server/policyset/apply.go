@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
 )
 
 // ErrChanged says that the policies were changed since the changes were shown.
@@ -72,7 +73,7 @@ func makeAll(ctx context.Context, s *server.Server, from string, changes []Chang
 		if err != nil {
 			return nil, err
 		}
-		replies = elements(replies[len(replies)-1])
+		replies = resp.Elements(replies[len(replies)-1])
 	}
 	for i, reply := range replies {
 		switch {
@@ -83,13 +84,4 @@ func makeAll(ctx context.Context, s *server.Server, from string, changes []Chang
 		}
 	}
 	return made, err
-}
-
-// elements returns the elements of an array.
-func elements(array redcon.RESP) (all []redcon.RESP) {
-	array.ForEach(func(reply redcon.RESP) bool {
-		all = append(all, reply)
-		return true
-	})
-	return all
 }

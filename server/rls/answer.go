@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/redcon"
 
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/resp"
 )
 
 // Answer is the answer to a request.
@@ -112,7 +113,7 @@ func (p *Plan) preset(i int, s *Status) {
 
 // read writes a reply into the statuses of its descriptors.
 func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
-	words := Elements(reply)
+	words := resp.Elements(reply)
 	if of.kind == askOne {
 		if len(words) != 5 {
 			return ErrorReply(reply.Data)
@@ -123,7 +124,7 @@ func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
 	if len(words) != 4 {
 		return ErrorReply(reply.Data)
 	}
-	granted, list := words[0].Int() > 0, Elements(words[3])
+	granted, list := words[0].Int() > 0, resp.Elements(words[3])
 	if of.kind == askPolicy {
 		l := lowest(list, granted)
 		l.waitMs, l.never = words[2].Int(), words[2].Int() < 0
@@ -183,25 +184,13 @@ func lowest(all []redcon.RESP, granted bool) level {
 }
 
 func levelOf(reply redcon.RESP) (l level) {
-	words := Elements(reply)
+	words := resp.Elements(reply)
 	if len(words) < 3 {
 		return l
 	}
 	l.limit, l.remaining, l.resetMs = words[0].Int(), words[1].Int(), words[2].Int()
 	l.warns = len(words) == 4 && words[3].Int() == 1
 	return l
-}
-
-// Elements returns the elements of a reply, none if it is not an array.
-func Elements(reply redcon.RESP) (all []redcon.RESP) {
-	if reply.Type != redcon.Array {
-		return nil
-	}
-	reply.ForEach(func(one redcon.RESP) bool {
-		all = append(all, one)
-		return true
-	})
-	return all
 }
 
 // sum finds whether the request as a whole is denied, how long it would wait, and which limit to show.

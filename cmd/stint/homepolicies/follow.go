@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/policyset"
+	"github.com/stintdb/stint/server/resp"
 	"github.com/stintdb/stint/server/upstream"
 )
 
@@ -79,9 +81,7 @@ func (f *Follower) update(ctx context.Context, s *server.Server) error {
 			want[name] = p
 		}
 	}
-	for name, p := range there {
-		want[name] = p
-	}
+	maps.Copy(want, there)
 	if want.Version() == have.Version() {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (f *Follower) readOne(ctx context.Context, name string) (p policyset.Policy
 	if err != nil {
 		return p, err
 	}
-	fields := elementsOf(reply)
+	fields := resp.Elements(reply)
 	overrides := int64(0)
 	for ; len(fields) >= 2; fields = fields[2:] {
 		switch value := fields[1]; fields[0].String() {
@@ -144,15 +144,15 @@ func (f *Follower) readOne(ctx context.Context, name string) (p policyset.Policy
 		if reply, err = f.do(ctx, "RL.POLICY", "OVERRIDES", name, "FROM", from, "COUNT", "1000"); err != nil {
 			return p, err
 		}
-		page := elementsOf(reply)
+		page := resp.Elements(reply)
 		if len(page) != 2 {
 			return p, errReply
 		}
 		if p.Overrides == nil {
 			p.Overrides = map[string][]string{}
 		}
-		for _, one := range elementsOf(page[1]) {
-			if pair := elementsOf(one); len(pair) == 2 {
+		for _, one := range resp.Elements(page[1]) {
+			if pair := resp.Elements(one); len(pair) == 2 {
 				p.Overrides[pair[0].String()] = textsOf(pair[1])
 			}
 		}
@@ -219,16 +219,8 @@ func (f *Follower) do(ctx context.Context, words ...string) (reply redcon.RESP, 
 	return reply, errReply
 }
 
-func elementsOf(array redcon.RESP) (all []redcon.RESP) {
-	array.ForEach(func(one redcon.RESP) bool {
-		all = append(all, one)
-		return true
-	})
-	return all
-}
-
 func textsOf(array redcon.RESP) (all []string) {
-	for _, one := range elementsOf(array) {
+	for _, one := range resp.Elements(array) {
 		all = append(all, one.String())
 	}
 	return all
