@@ -39,6 +39,7 @@ func (d *discovery) run(ctx context.Context) {
 			d.fail(keygroups.ErrRaftEnded)
 			return
 		}
+		d.lookUpNames(ctx)
 		others := d.statuses.FetchAll(ctx, d.opt.MeetEvery)
 		if !d.group.IsMember() {
 			d.joinOrBootstrap(ctx, others)
@@ -55,6 +56,18 @@ func (d *discovery) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// lookUpNames finds nodes by the names among --cluster-peers, while this node knows no leader. A member of a cluster with
+// a leader knows the other members' addresses.
+func (d *discovery) lookUpNames(ctx context.Context) {
+	if leads, leader := d.group.Leads(); leads || leader != "" {
+		return
+	}
+	if err := d.statuses.LookUpNames(ctx); err != nil && ctx.Err() == nil {
+		reasons := strings.ReplaceAll(err.Error(), "\n", "; ")
+		d.log.Once("names "+reasons, "not all nodes of the names in --cluster-peers were found yet", "error", reasons)
 	}
 }
 
@@ -104,6 +117,11 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberSt
 	if len(fresh)+1 < d.opt.BootstrapExpect {
 		d.log.Once("waiting", "waiting for other nodes to form a cluster", "met", len(fresh)+1, "bootstrap_expect",
 			d.opt.BootstrapExpect, "unanswered", strings.Join(d.statuses.SilentFor(0), ", "))
+		return
+	}
+	if known := d.statuses.Known(); d.opt.BootstrapExpect <= known/2 {
+		d.log.WarnOnce("half", "the cluster is not formed, because --bootstrap-expect is not a majority of the nodes in --cluster-peers, so two clusters could form: raise it on every node",
+			"bootstrap_expect", d.opt.BootstrapExpect, "nodes", known)
 		return
 	}
 	met := slices.Collect(maps.Values(fresh))

@@ -54,7 +54,7 @@ type Node struct {
 // Open starts a node: it reads its log, and looks for the others in the background.
 func Open(o Options) (*Node, error) {
 	o.setDefaults()
-	if !slices.Contains(o.Peers, o.Advertise) {
+	if !slices.Contains(o.Peers, o.Advertise) && !slices.ContainsFunc(o.Peers, peers.IsName) {
 		return nil, fmt.Errorf("--cluster-peers does not contain this node's own address, %s: "+
 			"give every node the same list of all of them",
 			o.Advertise)
@@ -109,7 +109,7 @@ func (n *Node) connectParts() {
 		Serve: map[transport.Purpose]func(net.Conn, transport.Hello){transport.ForRPC: n.serve},
 	})))
 	n.statuses = peers.New(peers.Config{
-		Peers: n.opt.Peers, Members: n.members, Advertise: n.opt.Advertise, Groups: n.opt.Groups, MeetEvery: n.opt.MeetEvery,
+		Peers: n.opt.Peers, Resolver: n.opt.Resolver, Members: n.members, Advertise: n.opt.Advertise, Groups: n.opt.Groups, MeetEvery: n.opt.MeetEvery,
 		Watched: n.opt.Watched,
 	}, n.conns)
 	n.patterns = &peers.SharedPatterns{ID: n.id, Own: n.opt.patterns(), Members: n.first.Members, Statuses: n.statuses,

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/peers"
 	"github.com/stintdb/stint/cluster/router"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine/store"
@@ -22,8 +24,8 @@ import (
 type Options struct {
 	Node            string   // its name, the same at every start; no other node has it
 	Listen          string   // the address at which it takes connections from other nodes
-	Advertise       string   // the address at which they reach it; one of Peers
-	Peers           []string // the addresses of the nodes that form the cluster
+	Advertise       string   // the address at which they reach it; one of Peers, unless those have names
+	Peers           []string // the addresses of the nodes that form the cluster, and names of DNS that have them; see [peers.IsName]
 	BootstrapExpect int      // a cluster is formed once this many nodes have met; 0 to only join one
 	Client          string   // where clients reach this node; the other nodes pass it on to clients
 
@@ -72,8 +74,9 @@ type Options struct {
 
 	Turns group.Turns // of clients that wait for keys; nil if none do
 
-	Network transport.Network // nil for TCP without TLS
-	Wall    func() time.Time  // this node's own clock; nil for the system's
+	Network  transport.Network // nil for TCP without TLS
+	Resolver peers.Resolver    // nil for the system's
+	Wall     func() time.Time  // this node's own clock; nil for the system's
 
 	// Passed returns the time that has passed on this node. It drives only the cluster's time: leases and timeouts
 	// use real time. Nil except in tests that move the time.
@@ -97,6 +100,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Network == nil {
 		o.Network = transport.TCP{}
+	}
+	if o.Resolver == nil {
+		o.Resolver = net.DefaultResolver
 	}
 	if o.Wall == nil {
 		o.Wall = time.Now

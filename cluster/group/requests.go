@@ -43,6 +43,7 @@ type MemberStatus struct {
 	Pledged    raft.ServerID     `json:"pledged,omitempty"`   // see pledge; while it has no log
 	Slow       bool              `json:"slow,omitempty"`      // see withdrawal.isSlow
 	Formats    fsm.FormatVersion `json:"formats,omitempty"`   // the newest that the node knows
+	Advertise  string            `json:"advertise,omitempty"` // where other nodes reach it; an older node does not say
 	ImportName string            `json:"import,omitempty"`    // the state that the node brings to a new cluster
 	Full       bool              `json:"full,omitempty"`      // the node's keys take all the memory that they may
 	Shared     *string           `json:"shared,omitempty"`    // its patterns of shared limits, sorted; nil if older

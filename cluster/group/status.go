@@ -95,7 +95,7 @@ func (g *Group) state() clusterstatus.State {
 // OwnStatus is the status of this node as a member.
 func (g *Group) OwnStatus() MemberStatus {
 	r := MemberStatus{
-		ID: g.raft.ID, ClusterID: g.saved.clusterID(), Started: g.raft.HasLog(), Client: g.opt.Client, Report: g.opt.report(),
+		ID: g.raft.ID, ClusterID: g.saved.clusterID(), Started: g.raft.HasLog(), Advertise: g.opt.Advertise, Client: g.opt.Client, Report: g.opt.report(),
 		Leader: g.leader.address(), Term: g.raft.CurrentTerm(), Applied: g.fsm.Applied.Load(), Last: g.raft.LastIndex(),
 		Now: g.clock.Now(),
 	}

@@ -15,7 +15,8 @@ import (
 
 // Config configures the statuses of other nodes.
 type Config struct {
-	Peers     []string             // the addresses at which nodes may be found
+	Peers     []string             // the addresses at which nodes may be found, and names of DNS that have them; see [IsName]
+	Resolver  Resolver             // for the names
 	Members   func() []raft.Server // of all groups: nodes may be found at their addresses too
 	Advertise string               // this node's own address
 	Groups    int                  // of keys; below 2, group 0 has all keys
@@ -29,6 +30,8 @@ type Config struct {
 type Statuses struct {
 	opt     Config
 	conns   *transport.Peers
+	fixed   []string // the addresses among the peers
+	names   *names
 	fetches *fetches // used where there are groups of keys
 
 	mu     sync.Mutex
@@ -40,6 +43,7 @@ type Statuses struct {
 // New returns the statuses of the nodes that can be reached through conns. Nobody has been asked yet.
 func New(c Config, conns *transport.Peers) *Statuses {
 	s := &Statuses{opt: c, conns: conns, byID: map[raft.ServerID]nodeStatus{}, silent: map[string]unanswered{}}
+	s.fixed, s.names = split(c.Peers, c.Resolver)
 	s.fetches = newFetches(s.fetch)
 	return s
 }
@@ -80,7 +84,7 @@ func (s *Statuses) SilentFor(d time.Duration) (all []string) {
 
 // addresses returns the addresses of all other known nodes.
 func (s *Statuses) addresses() (all []string) {
-	all = append(all, s.opt.Peers...)
+	all = append(s.names.addresses(), s.fixed...)
 	for _, m := range s.opt.Members() {
 		all = append(all, string(m.Address))
 	}
@@ -88,6 +92,9 @@ func (s *Statuses) addresses() (all []string) {
 	all = slices.Compact(all)
 	return slices.DeleteFunc(all, func(a string) bool { return a == s.opt.Advertise })
 }
+
+// Known returns how many nodes have an address among the peers or as a member, with this node.
+func (s *Statuses) Known() int { return len(s.addresses()) + 1 }
 
 // store stores the status of another node, unless a status is stored that was asked for later: an answer may be late.
 func (s *Statuses) store(r nodeStatus) {

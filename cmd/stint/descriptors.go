@@ -36,7 +36,7 @@ func divide(limit int, cfg *config.Config) (d descriptors) {
 	taken := ownDescriptors + perLoop*cfg.LoopCount() + 2*d.accepting + leavingClients + d.admin*5/4
 	if cfg.IsCluster() {
 		d.unauthenticated = min(max(8, limit/32), mostFromCluster)
-		taken += 2*d.unauthenticated + perPeer*len(cfg.ClusterPeers)
+		taken += 2*d.unauthenticated + perPeer*max(len(cfg.ClusterPeers), 2*cfg.BootstrapExpect)
 	}
 	d.clients = limit - taken
 	return d

@@ -23,8 +23,8 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-peers", Group: groupCluster, Placeholder: "ADDRESSES",
-		Help:  "HOST:PORT of every node of the cluster, including this node, separated by commas. May be repeated.",
-		value: func(c *Config) Value { return &listValue{&c.ClusterPeers, peersForm, MaxPeers} },
+		Help:  "HOST:PORT of every node of the cluster, including this node, separated by commas. Or a DNS name that has the addresses of all nodes; set --bootstrap-expect with it. May be repeated.",
+		value: func(c *Config) Value { return &listValue{&c.ClusterPeers, nodesForm, MaxPeers} },
 	},
 	{
 		Name: "bootstrap-expect", Group: groupCluster, Placeholder: "N",
@@ -172,6 +172,9 @@ func (c *Config) AnnouncedAdmin(address string) string {
 
 // samePeer reports whether two addresses of nodes are the same.
 func samePeer(a, b string) bool {
+	if isPeerName(a) || isPeerName(b) {
+		return a == b
+	}
 	hostA, portA, _ := net.SplitHostPort(a)
 	hostB, portB, _ := net.SplitHostPort(b)
 	return portA == portB && sameHost(strings.ToLower(hostA), strings.ToLower(hostB))
@@ -223,6 +226,12 @@ func checkPeers(c *Config) error {
 		if slices.ContainsFunc(c.ClusterPeers[:i], func(before string) bool { return samePeer(before, p) }) {
 			return conflictf("--cluster-peers names %s twice: remove one of them", p)
 		}
+	}
+	if slices.ContainsFunc(c.ClusterPeers, isPeerName) {
+		if c.BootstrapExpect == 0 {
+			return conflictf("--cluster-peers (%s) has a name, whose addresses may change: set --bootstrap-expect to the number of nodes that form the cluster", strings.Join(c.ClusterPeers, ","))
+		}
+		return nil
 	}
 	if !slices.Contains(c.ClusterPeers, self) { // compared as text, because nodes identify each other by the text
 		return conflictf("--cluster-peers (%s) does not name this node, which others reach at %s: add it, or correct --cluster-advertise", strings.Join(c.ClusterPeers, ","), self)

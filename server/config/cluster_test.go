@@ -26,6 +26,8 @@ func TestClusterContradictions(t *testing.T) {
 		{"itself by another name", func(c *Config) { c.ClusterPeers[0] = "localhost:7379" }, []string{"does not name this node", "127.0.0.1:7379"}},
 		{"advertised as another", func(c *Config) { c.ClusterAdvertise = "127.0.0.1:1" }, []string{"reach at 127.0.0.1:1"}},
 		{"a peer twice", func(c *Config) { c.ClusterPeers[2] = "localhost:7379" }, []string{"names localhost:7379 twice"}},
+		{"a name and no number", func(c *Config) { c.ClusterPeers = []string{"dns:nodes:7379"} }, []string{"--cluster-peers (dns:nodes:7379)", "--bootstrap-expect"}},
+		{"a name twice", func(c *Config) { c.ClusterPeers = []string{"srv:a", "srv:b", "srv:a"} }, []string{"names srv:a twice"}},
 		{"every interface", func(c *Config) { c.ClusterListen = ":7379" }, []string{"every interface", "--cluster-advertise"}},
 		{"any port", func(c *Config) { c.ClusterListen = "127.0.0.1:0" }, []string{"not 0"}},
 		{"expects too many", func(c *Config) { c.BootstrapExpect = 4 }, []string{"--bootstrap-expect (4)", "(3)"}},

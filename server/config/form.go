@@ -33,6 +33,7 @@ var (
 // The forms of items of lists.
 var (
 	peersForm    = form{typeAddresses, fmt.Sprintf("%s; at most %d of them, separated by commas", allowedPeer, MaxPeers), isPeer}
+	nodesForm    = form{typeAddresses, fmt.Sprintf("%s; at most %d of them, separated by commas", allowedPeers, MaxPeers), func(text string) bool { return isPeer(text) || isPeerName(text) }}
 	patternsForm = form{typePatterns, fmt.Sprintf("patterns of at most %d printable characters, such as global:*, separated by commas; at most %d", maxPatternBytes, maxPatterns), isPattern}
 )
 

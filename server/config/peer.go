@@ -16,6 +16,15 @@ func isPeer(text string) bool {
 	return err == nil && isHostPort(text) && !isEveryInterface(host) && strings.Trim(port, "0") != ""
 }
 
+const allowedPeers = allowedPeer + ", or dns:HOST:PORT, or srv:_SERVICE._tcp.DOMAIN"
+
+// isPeerName reports whether a text names peers in DNS, as [github.com/stintdb/stint/cluster/peers.IsName] knows them.
+func isPeerName(text string) bool {
+	host, isHost := strings.CutPrefix(text, "dns:")
+	service, isService := strings.CutPrefix(text, "srv:")
+	return isHost && isPeer(host) || isService && service != "" && len(service) <= 253 && printable(service) && !strings.ContainsAny(service, " :/")
+}
+
 // MaxNodeIDBytes is the length of the longest name of a node.
 const MaxNodeIDBytes = 64
 
