@@ -64,7 +64,7 @@ func TestProbe(t *testing.T) {
 
 // The parts of one name are measured with it, and each by its own.
 func TestPartsOfGroups(t *testing.T) {
-	for only, want := range map[string]int{"groups": 6, "groups-kill": 1} {
+	for only, want := range map[string]int{"groups": 7, "groups-kill": 1} {
 		e := Env{Settings: Settings{Only: []string{only}}}
 		if _, err := e.pick(nil); err != nil {
 			t.Error(err)

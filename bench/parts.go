@@ -35,6 +35,7 @@ var parts = []Part{
 	{name: "groups-kill", of: allOfGroups, named: true, measure: measureKills, tables: killTables, targets: killTargets},
 	{name: "groups-join", of: allOfGroups, named: true, measure: measureJoin, tables: joinTables, targets: joinTargets},
 	{name: "groups-shared", of: allOfGroups, named: true, measure: measureShared, tables: sharedTables, targets: sharedTargets},
+	{name: "groups-machines", of: allOfGroups, named: true, measure: measureMachines, tables: machineTables, targets: machineTargets},
 	{name: "groups-spread", of: allOfGroups, named: true, measure: measureSpread, tables: spreadTables, targets: spreadTargets},
 	{name: "reservations", measure: measureReservations, tables: reservationTables, targets: reservationTargets},
 	{name: "doors", measure: measureDoors, tables: doorTables, targets: doorTargets},
