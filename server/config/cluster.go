@@ -43,7 +43,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "groups", Group: groupCluster, Placeholder: "N",
-		Help:  "Number of Raft groups that divide the keys by their slots, so that several nodes lead; 1 means one leader for all keys. Cannot be changed once the cluster has formed. Must be the same on every node.",
+		Help:  "Number of Raft groups that divide the keys by their slots, so that several nodes lead; 1 means one leader for all keys. Several groups cost more CPU unless clients send each request to the leader of its key. Cannot be changed once the cluster has formed. Must be the same on every node.",
 		value: func(c *Config) Value { return &integer{&c.Groups, 1, 64} },
 	},
 	{
