@@ -15,7 +15,7 @@ complete -c stint -n '__fish_seen_subcommand_from server' -l tls-key -r -d 'Priv
 complete -c stint -n '__fish_seen_subcommand_from server' -l tls-client-ca -r -d 'Require TLS clients to present a certificate'
 complete -c stint -n '__fish_seen_subcommand_from server' -l loops -r -d 'Number of event loops that serve connections; 0'
 complete -c stint -n '__fish_seen_subcommand_from server' -l policies -r -d 'Policies, in TOML or YAML as \'stint policy'
-complete -c stint -n '__fish_seen_subcommand_from server' -l durability -r -d 'With --dir: interval flushes changes within 10ms'
+complete -c stint -n '__fish_seen_subcommand_from server' -l durability -r -d 'With --dir, when changes reach the disk:'
 complete -c stint -n '__fish_seen_subcommand_from server' -l snapshot-every -r -d 'With --dir: time between snapshots; 0 turns'
 complete -c stint -n '__fish_seen_subcommand_from server' -l journal-size -r -d 'With --dir: a journal larger than this and than'
 complete -c stint -n '__fish_seen_subcommand_from server' -l repair -r -d 'With --dir: start although a file is damaged,'

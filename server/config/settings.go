@@ -54,7 +54,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "durability", Group: groupState, Placeholder: "MODE",
-		Help:  "With --dir: interval flushes changes within 10ms and syncs within a second, always syncs before each reply, snapshot only writes snapshots.",
+		Help:  "With --dir, when changes reach the disk: interval (written within 10ms, synced within a second), always (synced before each reply) or snapshot (with the next snapshot).",
 		value: func(c *Config) Value { return &word{&c.Durability, []string{"interval", "always", "snapshot"}} },
 	},
 	{

@@ -10,8 +10,8 @@ import (
 var allRows = []command.Row{{
 	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration [PRIORITY priority]] [AS id FOR duration] [SPLIT]", Group: "limiter",
 	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ". " +
-		"ELSE before the last, a BAL, takes from it what the limits before it cannot give. " +
-		"After a spec, COST tokens sets how many tokens are asked of this limit, KEEP amount how many must remain, WARN percentage at which use the limit warns, and SPREAD that denied callers are told to come back in turn. " +
+		"ELSE before a BAL at the end takes from this balance what the limits before it cannot give. " +
+		"After a spec, COST tokens sets how many tokens are asked of this limit, and KEEP amount how many must remain. With WARN percentage, the limit warns at that use. With SPREAD, denied callers are told to come back in turn. " +
 		"With MAXWAIT or BLOCK, the request may wait for buckets and queues; windows, leases and limits with a KEEP must have room now. " +
 		"With BLOCK, the request first waits for a place among the leases of the first CC, as CC.ACQUIRE does.",
 	Returns: "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms (of a granted request, the longest among its limits), " +

@@ -13,7 +13,7 @@ import (
 
 var lendRows = []command.Row{{
 	Name: "rl.lend", Syntax: "key spec tokens holder number previous [ALL] [LEFT tokens] [FOR duration] [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]", Group: "limiter",
-	Summary: "Lend tokens of a limiter to a holder, which then grants requests by itself. A loan is at most an eighth of the remaining tokens, or with ALL up to all of them. The spec is TB, CL or LB with capacity and rate, or FW with limit and window; nothing is lent if the spec differs from the key's present limit. The holder gives each of its operations another number above 0. previous is the number in the last reply for this key, 0 at first; an operation with any other previous is ignored, so that a lost reply never makes tokens count twice. LEFT reports the tokens that the holder has not spent; the rest are charged. With FOR, the loan ends after that time, unless another operation on the loan comes first; all its tokens then count as spent.",
+	Summary: "Lend tokens of a limiter to a holder, which then grants requests by itself. A loan is at most an eighth of the remaining tokens, or with ALL up to all of them. The spec is TB, CL or LB with capacity and rate, or FW with limit and window; nothing is lent if the spec differs from the key's present limit. The holder gives each of its operations a new number above 0. previous is the number in the last reply for this key, 0 at first; an operation with any other previous is ignored, so that a lost reply never makes tokens count twice. LEFT reports the tokens that the holder has not spent; the rest are charged. With FOR, the loan ends after that time, unless another operation on the loan comes first; all its tokens then count as spent.",
 	Returns: "an array of granted, limit, remaining, held (the tokens that are now set aside for the holder) and number (of the last operation, 0 if no tokens are left).",
 	Example: "alice:1 TB 10 1/h 1 worker 1 0",
 	Cost:    command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseLend, Reply: replyLoan,
@@ -32,7 +32,7 @@ var lendRows = []command.Row{{
 }, {
 	Name: "rl.lent", Syntax: "key", Group: "limiter",
 	Summary: "List the holders to which tokens of a limiter are lent.",
-	Returns: "an array of holder, tokens and ttl_ms for each, -1 for a loan without FOR.",
+	Returns: "an array of holder, tokens and ttl_ms (-1 without FOR) for each loan.",
 	Example: "alice:1",
 	Cost:    command.HolderLookup, Flags: command.ReadOnly | command.Fast | command.NotInScripts, Keys: command.ReadKey, Parse: command.EachKey(engine.Loans), Reply: replyLent,
 }}

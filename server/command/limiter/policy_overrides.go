@@ -16,8 +16,8 @@ const (
 
 var policyOverridesRow = command.Row{
 	Name: "overrides", Syntax: "name [FROM id] [COUNT count]", Group: "limiter",
-	Summary: "List the callers that have other limits than the policy, in the order of their ids, beginning with an id. COUNT is 100 by default and at most 1000.",
-	Returns: "two elements: the id to continue FROM, null at the end, and an array with one array of id and limits for each override whose keys the user may read; with many or long limits fewer than COUNT. null if the policy does not exist or the user may not read its keys.",
+	Summary: "List the overrides of a policy in the order of the callers' ids, beginning with an id. COUNT is 100 by default and at most 1000.",
+	Returns: "two elements: the id to continue FROM (null at the end), and an array of pairs of id and limits, fewer than COUNT if the limits are many or long. Overrides whose keys the user may not read are left out. The reply is null if the policy does not exist or the user may not read its keys.",
 	Example: "private",
 	Cost:    command.PolicyList, Flags: command.ReadOnly, Run: runPolicyOverrides,
 }

@@ -10,7 +10,7 @@ import (
 var reservationRows = []command.Row{{
 	Name: "rl.extend", Syntax: "key n tokens [UPTO] [FOR duration] [SPLIT]", Group: "limiter",
 	Summary: "Take more tokens for a request that goes on, all or nothing. The key is the id that the request was granted AS. n counts the extensions of a request. Each limit without a COST is asked for tokens; leases begin anew. Repeating the last extension takes nothing. With UPTO, it grants as many tokens as all limits have. With FOR, the request is remembered for at least this duration from now on.",
-	Returns: "as [`RL.ALL`](#rlall), with warn only if SPLIT is given, and then the tokens granted to the request and all its extensions; null if the id is unknown or forgotten. What SPLIT shows as granted counts all extensions, too.", Example: "call:1 1 2 UPTO",
+	Returns: "as [`RL.ALL`](#rlall), with warn only if SPLIT is given, followed by the tokens granted to the request and all its extensions; null if the id is unknown or forgotten. What SPLIT shows as granted counts all extensions, too.", Example: "call:1 1 2 UPTO",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast | command.Decides, Keys: command.ChangedKey, Parse: parseExtend, Reply: replyExtend,
 }, {
 	Name: "rl.settle", Syntax: "key [tokens] [COSTS amount ...]", Group: "limiter",

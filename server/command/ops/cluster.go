@@ -20,7 +20,7 @@ var clusterRows = []command.Row{{
 	Name: "cluster", Syntax: "subcommand", Group: "cluster", Summary: "Describe the cluster to clients that look for the leader.",
 	Sub: []command.Row{
 		{Name: "slots", Group: "cluster", Cost: command.Report, Flags: command.Connection, Summary: "The nodes that serve the slots: the leader serves all of them, and the other nodes are its replicas; with --groups, each node serves the slots that it leads.",
-			Returns: "an array of one array: 0, 16383, and for the leader and then each other node that is up an array of host, port, id and an empty map. An error while no leader is known. With --groups, an array for each range of slots, with one node.",
+			Returns: "an array of one array: 0, 16383, and an array of host, port, id and an empty map for each node that is up, the leader first. An error while no leader is known. With --groups, an array for each range of slots, with one node.",
 			Run:     ofCluster(runClusterSlots)},
 		{Name: "shards", Group: "cluster", Cost: command.Report, Flags: command.Connection, Summary: "The same as CLUSTER SLOTS, in a newer form.",
 			Returns: "an array of one map of slots and nodes, each a map of id, ip, endpoint, role, health (`online`, or with --groups also `fail`), port and replication-offset, the applied index. An error while no leader is known.",
@@ -30,7 +30,7 @@ var clusterRows = []command.Row{{
 			Run: ofCluster(func(st *clusterstatus.Status, s command.Session, w *resp.Writer, _ [][]byte) {
 				w.Verbatim(nodeLines(st, s.Server().Now()))
 			})},
-		{Name: "replicas", Syntax: "node-id", Group: "cluster", Summary: "Describe each replica of the leader with this id in a line.",
+		{Name: "replicas", Syntax: "node-id", Group: "cluster", Summary: "Describe the replicas of the leader with this id, each in a line.",
 			Returns: "an array of lines as in CLUSTER NODES.", Example: "x",
 			Cost: command.Report, Flags: command.Connection, Run: ofCluster(runClusterReplicas)},
 		{Name: "info", Group: "cluster", Cost: command.Report, Flags: command.Connection, Summary: "The state and size of the cluster.",
