@@ -41,7 +41,7 @@ func tellBreaker(hooks []Hooks, open bool, cause error) {
 	switch {
 	case isHeard:
 	case open:
-		slog.Warn("Stint does not answer, so the policy does", "cause", cause)
+		slog.Warn("Stint does not answer, so the fallback decides", "cause", cause)
 	default:
 		slog.Info("Stint answers again")
 	}

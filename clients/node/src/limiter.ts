@@ -474,7 +474,7 @@ function warnLate(id: string): void {
 
 /** Tells an operator that the fallback decides from now on, or no longer. */
 function warn(open: boolean, cause?: StintError): void {
-    process.emitWarning(open ? `Stint does not answer, so the policy does: ${cause?.message}` : "Stint answers again", "StintWarning");
+    process.emitWarning(open ? `Stint does not answer, so the fallback decides: ${cause?.message}` : "Stint answers again", "StintWarning");
 }
 
 /** The option that reserves a limit ahead, where left milliseconds remain. */

@@ -162,7 +162,7 @@ test("without onBreaker, an opening and a closing of the breaker are warnings", 
     const limiter = new Limiter(driver, { whenDown: failOpen(), breaker: { coolDown: 1 } });
     for (let i = 0; i < 7; i++) { await limiter.allow("k", "10/s"); }
     const told = () => mock.calls.map((call) => call.arguments);
-    assert.deepEqual(told(), [["Stint does not answer, so the policy does: gone", "StintWarning"]]);
+    assert.deepEqual(told(), [["Stint does not answer, so the fallback decides: gone", "StintWarning"]]);
     isUp = true;
     while (limiter.isOpen) { await new Promise((resolve) => setTimeout(resolve, 2)); }
     assert.deepEqual(told().slice(1), [["Stint answers again", "StintWarning"]]);

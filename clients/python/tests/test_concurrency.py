@@ -201,7 +201,7 @@ def test_an_outage_is_logged(server: Server, is_async: bool, caplog: pytest.LogC
     asyncio.run(with_asyncio()) if is_async else with_threads()
     (opened, cause), closed = logged()
     assert opened == "WARNING"
-    assert cause.startswith("Stint does not answer, so the policy does: ")
+    assert cause.startswith("Stint does not answer, so the fallback decides: ")
     assert f"connecting to 127.0.0.1:{server.port}" in cause
     assert closed == ("INFO", "Stint answers again")
 

@@ -198,7 +198,7 @@ def test_the_breaker_is_open_while_all_nodes_are_silent(caplog: pytest.LogCaptur
     assert changes == [True, False]
     assert [record.getMessage() for record in caplog.records] == [
         "Stint's node a:1 does not answer, and is not asked until it does: x",
-        "Stint does not answer, so the policy does: x",
+        "Stint does not answer, so the fallback decides: x",
         "Stint answers again",
         "Stint's node a:1 answers again",
     ]

@@ -89,7 +89,7 @@ class Circuit:
             is_last = opens and not breaker.open and all(circuit.open for circuit in breaker.circuits)
             breaker.open = breaker.open or is_last
         if is_last:
-            log.warning("Stint does not answer, so the policy does: %s", cause)
+            log.warning("Stint does not answer, so the fallback decides: %s", cause)
             breaker.changed(True, cause)
         elif opens:
             log.warning("Stint's node %s does not answer, and is not asked until it does: %s", self._address, cause)

@@ -35,7 +35,7 @@ public final class LimiterBuilder {
 
     private BiConsumer<Boolean, @Nullable StintException> onBreaker = (isOpen, cause) -> {
         if (isOpen) {
-            LOG.log(System.Logger.Level.WARNING, "Stint does not answer, so the policy does: " + reasonOf(cause));
+            LOG.log(System.Logger.Level.WARNING, "Stint does not answer, so the fallback decides: " + reasonOf(cause));
         } else {
             LOG.log(System.Logger.Level.INFO, "Stint answers again");
         }
