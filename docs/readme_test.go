@@ -55,10 +55,10 @@ func TestReadmeFigures(t *testing.T) {
 		"killed the primary " + stint[1] + " times",
 		"granted " + stint[2] + " requests beyond the limit, and did not answer for " + stint[5] + " s (median; at most " + stint[7] + " s)",
 		"granted " + beyond + " beyond it, and did not answer for " + redis[5] + " s (median; at most " + redis[7] + " s)",
-		"default of 30 s, " + slow[2] + " and " + slow[5] + " s",
-		fmt.Sprintf("take %.2f to %.2f of the CPU that they take on Redis; sent one at a time, %.2f to %.2f",
+		"default of 30 s, it granted " + slow[2] + ", and did not answer for " + slow[5] + " s",
+		fmt.Sprintf("take %.2f to %.2f of the CPU that they take on Redis; sent one at a time, they take %.2f to %.2f",
 			slices.Min(pipelined), slices.Max(pipelined), slices.Min(alone), slices.Max(alone)),
-		"Instead of " + lua[3] + " µs for such a script on Redis, `CL.THROTTLE` takes " + own[3] + " µs; one at a time, " + own[2] + " instead of " + lua[2],
+		"`CL.THROTTLE` takes " + own[3] + " µs instead of " + lua[3] + " for such a script on Redis; one at a time, it takes " + own[2] + " instead of " + lua[2],
 	} {
 		if !strings.Contains(readme, sentence) {
 			t.Errorf("README.md lacks %q", sentence)
