@@ -63,6 +63,7 @@ var otherFlags = map[string]string{
 	"--foreground": "timeout",
 	"--hotkeys":    "redis-cli",
 	"--memkeys":    "redis-cli",
+	"--now":        "systemctl",
 }
 
 var (

@@ -5,6 +5,7 @@
 // .goreleaser.yaml says what belongs to archives and packages, docker/Dockerfile describes the image.
 //
 //	go run -C packaging ./release -out ../dist
+//	go run -C packaging ./release -only linux/amd64 # the archive and the packages of one platform
 //	go run -C packaging ./release -tag # first, in a clone: cuts the version of cmd/stint/version.go; pushing it is up to you
 package main
 
@@ -41,6 +42,7 @@ type target struct{ system, processor, program string }
 func main() {
 	root := flag.String("root", "..", "the folder of the repository")
 	out := flag.String("out", "../dist", "the folder for the release; what is in it is removed")
+	only := flag.String("only", "", "the only platform to build the archive and the packages for, such as linux/amd64")
 	tag := flag.Bool("tag", false, "build nothing: date the version's section of CHANGELOG.md in a commit, and tag it")
 	flag.Parse()
 	var err error
@@ -50,7 +52,7 @@ func main() {
 			fmt.Println(name)
 		}
 	} else {
-		err = build(*root, *out)
+		err = build(*root, *out, *only)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -58,12 +60,13 @@ func main() {
 	}
 }
 
-func build(root, out string) error {
+// build makes a release, or only the archive and the packages of one platform, such as linux/amd64.
+func build(root, out, only string) error {
 	r, err := newRelease(root, out)
 	if err != nil {
 		return err
 	}
-	targets, err := r.programs()
+	targets, err := r.programs(only)
 	if err != nil {
 		return err
 	}
@@ -76,6 +79,9 @@ func build(root, out string) error {
 				return err
 			}
 		}
+	}
+	if only != "" {
+		return os.RemoveAll(r.path("programs"))
 	}
 	for _, part := range []func([]target) error{r.image, r.modules, r.chart, r.installers} {
 		if err := part(targets); err != nil {
@@ -144,12 +150,15 @@ func (r *release) git(args ...string) (string, error) {
 // path is the path of a file of the release.
 func (r *release) path(name string) string { return filepath.Join(r.out, name) }
 
-// programs builds the program for each target.
-func (r *release) programs() (targets []target, err error) {
+// programs builds the program for each target, or for one of them.
+func (r *release) programs(only string) (targets []target, err error) {
 	said := r.Builds[0]
 	flags := strings.NewReplacer("{{ .Version }}", r.version, "{{ .FullCommit }}", r.commit)
 	for _, system := range said.Goos {
 		for _, processor := range said.Goarch {
+			if only != "" && only != system+"/"+processor {
+				continue
+			}
 			t := target{system, processor, r.path(filepath.Join("programs", system+"-"+processor, said.Binary))}
 			if system == "windows" {
 				t.program += ".exe"
@@ -167,6 +176,9 @@ func (r *release) programs() (targets []target, err error) {
 			}
 			targets = append(targets, t)
 		}
+	}
+	if targets == nil {
+		return nil, fmt.Errorf("-only: must be one of %q with one of %q, such as linux/amd64, got %q", said.Goos, said.Goarch, only)
 	}
 	return targets, nil
 }

@@ -38,8 +38,13 @@ func newTestRelease(t *testing.T) *release {
 // TestPackages builds each package, unpacks it with its system's own tools and runs the server's program out of it.
 func TestPackages(t *testing.T) {
 	r := newTestRelease(t)
-	r.Builds[0].Goos, r.Builds[0].Goarch = []string{runtime.GOOS}, []string{runtime.GOARCH}
-	targets, err := r.programs()
+	if targets, err := r.programs("plan9/arm"); err == nil || !strings.Contains(err.Error(), "linux/amd64") {
+		t.Errorf("a release for plan9/arm: %v, %v", targets, err)
+	}
+	targets, err := r.programs(runtime.GOOS + "/" + runtime.GOARCH)
+	if len(targets) > 1 {
+		t.Errorf("programs for one platform: %v", targets)
+	}
 	if err == nil {
 		err = r.packages(targets[0])
 	}
