@@ -11,28 +11,28 @@ import (
 // them.
 type Config struct {
 	Listen        []string // where clients connect: HOST:PORT or unix:/path, at least one
-	TLSListen     []string // where clients connect by TLS; none is off
+	TLSListen     []string // where clients connect over TLS; none is off
 	GRPCListen    []string // where Envoy connects; none is off
-	GRPCTLSListen []string // where Envoy connects by TLS; none is off
+	GRPCTLSListen []string // where Envoy connects over TLS; none is off
 	RLSConfig     string   // directory of Envoy's rules
 	Policies      string   // file of policies
 	RLSHeaders    bool     // replies to Envoy have header fields
 	RLSXDS        string   // HOST:PORT of the control plane that pushes Envoy's rules, "" is none
 	RLSXDSNode    string   // this server's name for the control plane
 	RLSXDSWait    bool     // not ready until there are rules
-	RLSXDSTLS     bool     // connect to the control plane by TLS
+	RLSXDSTLS     bool     // connect to the control plane over TLS
 	RLSXDSTLSCert string   // file of this server's certificate for the control plane, PEM, "" is none
 	RLSXDSTLSKey  string   // file of its key, PEM
 	RLSXDSTLSCA   string   // file of the CAs of the control plane's certificate, "" is the system's CAs
 	RLSXDSTLSName string   // the name that the control plane's certificate must have, "" is the host of RLSXDS
-	HealthListen  []string // where health checks are answered by HTTP; none is off
+	HealthListen  []string // where health checks are answered over HTTP; none is off
 
 	TLSCert     string // file of the certificate chain, PEM
 	TLSKey      string // file of its key, PEM
 	TLSClientCA string // file of the CAs of clients' certificates, "" asks for no certificate
 
-	HTTPListen    []string // where clients connect by HTTP; none is off
-	HTTPTLSListen []string // the same by TLS
+	HTTPListen    []string // where clients connect over HTTP; none is off
+	HTTPTLSListen []string // the same over TLS
 	HTTPHosts     []string // names of this server in requests without a password, in addition to addresses and localhost
 	HTTPOrigins   []string // web sites whose pages may send requests
 
@@ -108,7 +108,7 @@ type Config struct {
 	UpstreamPolicies     []string      // patterns of the names of policies that are copied from the home cluster
 	UpstreamUser         string        // this server's user at home, "" is the user default
 	UpstreamPasswordFile string        // file of the user's password, "" is none
-	UpstreamTLS          bool          // connect to home by TLS
+	UpstreamTLS          bool          // connect to home over TLS
 	UpstreamTLSCA        string        // file of the CAs of home's certificate, "" is the system's CAs
 	UpstreamTimeout      time.Duration // of a request to home
 	UpstreamDown         string        // error, deny, allow or a percentage: how requests are treated while home does not answer

@@ -39,7 +39,7 @@ var upstreamSettings = []Setting{
 	},
 	{
 		Name: "upstream-tls", Group: groupUpstream, Placeholder: "YES",
-		Help:  "Connect to the home cluster by TLS.",
+		Help:  "Connect to the home cluster over TLS.",
 		value: func(c *Config) Value { return &toggle{&c.UpstreamTLS} },
 	},
 	{

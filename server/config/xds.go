@@ -19,7 +19,7 @@ var xdsSettings = []Setting{
 	},
 	{
 		Name: "rls-xds-tls", Group: groupGRPC, Placeholder: "YES",
-		Help:  "Connect to --rls-xds by TLS. Changed certificate files are used for the next connection.",
+		Help:  "Connect to --rls-xds over TLS. Changed certificate files are used for the next connection.",
 		value: func(c *Config) Value { return &toggle{&c.RLSXDSTLS} },
 	},
 	{

@@ -33,7 +33,7 @@ type Flags struct {
 const Usage = `  --admin HOST:PORT     the address of the server's --admin [default
                         STINT_ADMIN, or 127.0.0.1:6380]; if it means all
                         interfaces, the loopback address is used
-  --tls                 connect by TLS, for a server with --admin-tls [default
+  --tls                 connect over TLS, for a server with --admin-tls [default
                         STINT_ADMIN_TLS]; the certificate is checked unless HOST
                         is loopback and there is no --cacert
   --cacert FILE         the CA of the server's certificate [default: the CAs
