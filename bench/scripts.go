@@ -159,7 +159,7 @@ func scriptTables(e Env, f Figures) []Table {
 		t := f.table("", "", []string{"script", "server"}, lines, append(micros, ratios...)...)
 		all.Header, all.Rows = t.Header, append(all.Rows, t.Rows...)
 	}
-	all.Note = "100k random keys, granted. The sliding log is denied: it has 2,000 keys, each with 100 requests, of which every new one replaces the oldest."
+	all.Note = "Requests for 100k random keys are granted. Requests for the sliding log are denied: each of its 2,000 keys has 100 requests, and every new one replaces the oldest."
 	var lines []line
 	for _, s := range seriesOf(scriptNodes(e)) {
 		lines = append(lines, line{[]string{s.Command.Name}, s.ID(), manyKeys.Name})

@@ -117,7 +117,7 @@ func serverTables(e Env, f Figures) (all []Table) {
 		all = append(all, shown)
 	}
 	memory := f.table(fmt.Sprintf("Memory per key, %s keys of 16 bytes", formatCount(float64(e.Keys))),
-		"Growth of VmRSS divided by the number of keys. GC pause: the longest stop-the-world phase in the "+
+		"Memory is the growth of VmRSS, divided by the number of keys. GC pause is the longest stop-the-world phase in the "+
 			"Go runtime's trace, over all rounds, from start-up to the last key loaded.",
 		[]string{"server and command"}, byServer, memoryColumns...)
 	memory.InDocs = allRows
