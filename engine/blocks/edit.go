@@ -10,7 +10,7 @@ func (e *Editor) Insert(place int, key []byte) {
 	}
 	id, rest := e.descend(place, true)
 	b, at := e.Block(id), 0
-	if at = len(b); rest < e.leafCount() {
+	if at = len(b); rest < e.inLeaf {
 		at = e.skip(b, rest)
 	}
 	e.put(id, b, rest, at, 0, Element{Key: key})
@@ -27,12 +27,12 @@ func (e *Editor) begin(x Element) {
 func (e *Editor) put(id uint32, b []byte, place, at, old int, x Element) {
 	e.leaf = e.append(append(e.leaf[:0], b[:at]...), x)
 	e.leaf = append(e.leaf, b[at+old:]...)
-	n, firstCut := e.leafCount(), 0
+	n, firstCut := e.inLeaf, 0
 	if old == 0 {
 		switch {
 		case at == len(b) && e.isLast(): // more may come at this end: the leaf stays full
 			firstCut = place
-		case at == 0 && place == 0 && e.before() == 0:
+		case place == 0 && e.isFirst():
 			firstCut = 1
 		}
 		n++
@@ -84,7 +84,7 @@ func (e *Editor) Delete(key []byte) (found bool) {
 // cut removes n elements, which are some bytes at an offset of a leaf b.
 func (e *Editor) cut(id uint32, b []byte, at, size, n int) {
 	e.leaf = append(append(e.leaf[:0], b[:at]...), b[at+size:]...)
-	left := e.leafCount() - n
+	left := e.inLeaf - n
 	e.addCount(-n)
 	e.setLeaf(id, e.leaf, left, 0)
 }
@@ -95,7 +95,7 @@ func (e *Editor) DeleteRange(from, to int, removed func(x Element)) {
 	for from < to {
 		id, rest := e.descend(from, false)
 		b := e.Block(id)
-		n := min(to-from, e.leafCount()-rest)
+		n := min(to-from, e.inLeaf-rest)
 		at := e.skip(b, rest)
 		size := e.skip(b[at:], n)
 		if removed != nil {

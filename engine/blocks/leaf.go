@@ -45,8 +45,13 @@ func (e *Editor) append(leaf []byte, x Element) []byte {
 
 // skip returns the bytes of the first n elements of a leaf.
 func (e *Editor) skip(leaf []byte, n int) (bytes int) {
+	valued := e.Valued
 	for range n {
-		_, _, bytes = spanOf(leaf, bytes, e.Valued)
+		if size := leaf[bytes]; size < 0x80 && !valued { // most elements of lists, where this loop takes long
+			bytes += 1 + int(size)
+		} else {
+			_, _, bytes = spanOf(leaf, bytes, valued)
+		}
 	}
 	return bytes
 }

@@ -35,7 +35,7 @@ func (e *Editor) Each(from, to int, visit func(x Element) (more bool)) {
 	for from < to {
 		id, rest := e.descend(from, false)
 		b := e.Block(id)
-		n := min(to-from, e.leafCount()-rest)
+		n := min(to-from, e.inLeaf-rest)
 		left := b[e.skip(b, rest):]
 		for range n {
 			var x Element

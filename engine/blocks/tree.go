@@ -42,6 +42,7 @@ type Editor struct {
 	Valued bool // the elements have values
 
 	path     [maxDepth]step
+	inLeaf   int // the number of elements in the leaf of the path
 	found    position
 	leaf     []byte // scratch: the new contents of a leaf, and of inner blocks
 	left     []byte
@@ -50,10 +51,10 @@ type Editor struct {
 	pieces   []piece
 }
 
-// step is an inner block on the way to a leaf, and the child at which the way goes on.
+// step is an inner block on the way to a leaf, the child at which the way goes on, and the number of its children.
 type step struct {
-	id uint32
-	at int
+	id     uint32
+	at, of int
 }
 
 // position is where [Editor.Find] looked for an element, to which the path leads as long as the tree is not read
@@ -102,20 +103,21 @@ func (e *Editor) descend(place int, insert bool) (leaf uint32, rest int) {
 			}
 			place -= before
 		}
-		e.path[level] = step{leaf, at}
+		e.path[level] = step{leaf, at, b.len()}
 		leaf, total = b.id(at), int(b.count(at))
 	}
+	e.inLeaf = total
 	return leaf, place
 }
 
 // descendTo goes to the leaf of a key.
 func (e *Editor) descendTo(key []byte) (leaf uint32) {
-	leaf, e.found.isValid = e.Root, false
+	leaf, e.inLeaf, e.found.isValid = e.Root, int(e.Count), false
 	for level := range e.Depth {
 		b := inner(e.Block(leaf))
 		at := b.childOf(key)
-		e.path[level] = step{leaf, at}
-		leaf = b.id(at)
+		e.path[level] = step{leaf, at, b.len()}
+		leaf, e.inLeaf = b.id(at), int(b.count(at))
 	}
 	return leaf
 }
@@ -131,15 +133,6 @@ func (e *Editor) before() (n int) {
 	return n
 }
 
-// leafCount returns the number of elements in the leaf of the path.
-func (e *Editor) leafCount() int {
-	if e.Depth == 0 {
-		return int(e.Count)
-	}
-	last := e.path[e.Depth-1]
-	return int(inner(e.Block(last.id)).count(last.at))
-}
-
 // addCount adds to the number of elements along the path.
 func (e *Editor) addCount(n int) {
 	e.Count += uint32(n)
@@ -148,14 +141,13 @@ func (e *Editor) addCount(n int) {
 	}
 }
 
-// isLast reports whether the leaf of the path is the last one of the tree.
+// isFirst and isLast report whether the leaf of the path is the first or the last one of the tree.
+func (e *Editor) isFirst() bool {
+	return !slices.ContainsFunc(e.path[:e.Depth], func(s step) bool { return s.at != 0 })
+}
+
 func (e *Editor) isLast() bool {
-	for level := range e.Depth {
-		if s := e.path[level]; s.at != inner(e.Block(s.id)).len()-1 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e.path[:e.Depth], func(s step) bool { return s.at != s.of-1 })
 }
 
 // setLeaf gives the leaf of the path new contents of n elements, which are in the counts already. The contents are not

@@ -137,9 +137,14 @@ func (v *Value) Delete(name []byte) (found bool) {
 }
 
 // DeleteRange removes the elements from a place on up to another, which is not included.
-func (v *Value) DeleteRange(from, to int) {
-	v.log(opDeleteRange, uint64(from), binary.AppendUvarint(nil, uint64(to)))
+func (v *Value) DeleteRange(from, to int) { v.Take(from, to, func(blocks.Element) {}) }
+
+// Take is [Value.DeleteRange] that visits each element before it is removed.
+func (v *Value) Take(from, to int, visit func(x blocks.Element)) {
+	var room [binary.MaxVarintLen64]byte
+	v.log(opDeleteRange, uint64(from), binary.AppendUvarint(room[:0], uint64(to)))
 	v.main.DeleteRange(from, to, func(x blocks.Element) {
+		visit(x)
 		if v.Kind == engine.SortedSetKind {
 			x.Key = x.Key[scoreBytes:]
 			v.side.Delete(x.Key)

@@ -57,8 +57,7 @@ func popOneLarge(c *data.Call, key []byte, end listEnd) (done bool) {
 	}
 	c.SpendOn(1, 1)
 	first := end.firstOf(l, 1)
-	c.Writer.Bulk(l.At(first).Key)
-	l.DeleteRange(first, first+1)
+	l.Take(first, first+1, func(x blocks.Element) { c.Writer.Bulk(x.Key) })
 	c.DropEmpty(key, l)
 	return true
 }
