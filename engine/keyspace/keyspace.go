@@ -55,7 +55,8 @@ func (s *Keyspace) Init(o Config) {
 	if n < 1 || n > 1<<16 || n&(n-1) != 0 {
 		panic("keyspace: Config.Shards must be a power of two up to 65536")
 	}
-	s.shards, s.memory.large.ofShard = make([]Shard, n), make([]atomic.Int32, n)
+	s.shards = make([]Shard, n)
+	s.memory.large.init(n)
 	s.shift = 64
 	for bits := n; bits > 1; bits /= 2 {
 		s.shift--

@@ -58,19 +58,25 @@ func ReserveBlocks(s *Shard, now int64, bytes int, newKey bool) bool {
 	return s.mem.allows(int64(bytes), newKey)
 }
 
+// noteLongest notes the bytes of the longest element of a value in blocks, which is counted.
+func noteLongest(s *Shard, limit *limits.Limit, head []byte) {
+	_, longest := largevalues.FlatSize(limit, head)
+	s.mem.large.noteLongest(s.Number, longest)
+}
+
 // writeBlocks makes the changes in the blocks of an update, and leaves the head of the value to be written.
 func writeBlocks(s *Shard, p *Update, version uint64, res *engine.Result) {
 	l := LargeValues(s)
+	var head large.Head
 	if p.Build {
 		res.Work += len(p.Data)/WorkBytes + large.BuildWork(p.Kind, p.Data)
-		head := l.Build(p.Kind, p.Data, version)
+		head = l.Build(p.Kind, p.Data, version)
 		s.mem.large.add(s.Number, 1)
-		p.Data = head.Append(p.Data[:0])
 	} else {
-		head := l.Keep(p.Key, p.Large)
-		p.Data = head.Append(p.Data[:0])
+		head = l.Keep(p.Key, p.Large)
 	}
-	p.InBlocks = true
+	s.mem.large.noteLongest(s.Number, int(head.Longest))
+	p.Data, p.InBlocks = head.Append(p.Data[:0]), true
 }
 
 // ForgetJournaled is to be called when the journal may have lost changes: it takes whole values from then on.

@@ -96,7 +96,9 @@ func (s *Shard) put(l *loading, tag uint32, now int64, e *Entry) error {
 	if form == algorithm.Log && !isExpired {
 		if p.Found {
 			if limit, had := s.StateAt(p); *limit == e.Limit && s.large.Owns(limit, had) {
-				return s.large.Redo(limit, had, state)
+				err := s.large.Redo(limit, had, state)
+				noteLongest(s, limit, had)
+				return err
 			}
 		}
 		return nil // it is a change of a value that is deleted later
@@ -113,6 +115,7 @@ func (s *Shard) put(l *loading, tag uint32, now int64, e *Entry) error {
 		}
 		state = LargeValues(s).Load(engine.KindOf(e.Limit.Algorithm), state)
 		s.mem.large.add(s.Number, 1)
+		noteLongest(s, &e.Limit, state)
 	}
 	l.op.Key, l.op.Limit = e.Key, e.Limit
 	l.call = algorithm.Call{Now: now, Op: &l.op, Limit: e.Limit, Prev: e.Limit, IsNew: true, Loading: state}

@@ -141,6 +141,11 @@ func (s *Store) Sweep(now int64, count int) (looked, dropped int) { return s.key
 // MayBeLarge is [keyspace.Keyspace.MayBeLarge].
 func (s *Store) MayBeLarge(op *engine.Op) bool { return s.keys.MayBeLarge(op) }
 
+// MayHaveLong is [keyspace.Keyspace.MayHaveLong] where large values are put into blocks.
+func (s *Store) MayHaveLong(op *engine.Op) bool {
+	return !s.transactions.KeepsLarge() || s.keys.MayHaveLong(op)
+}
+
 // Len is [keyspace.Keyspace.Len].
 func (s *Store) Len() int { return s.keys.Len() }
 

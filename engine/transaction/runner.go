@@ -37,6 +37,9 @@ type Runner struct {
 // KeepLarge says whether large values are put into blocks. All replicas begin with the same operation.
 func (r *Runner) KeepLarge(on bool) { r.large.Store(on) }
 
+// KeepsLarge reports what KeepLarge has said.
+func (r *Runner) KeepsLarge() bool { return r.large.Load() }
+
 // Config is what a Runner does for transactions beside keeping them. Commands may be nil, if there are none, and so may
 // each function.
 type Config struct {

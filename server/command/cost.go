@@ -88,6 +88,18 @@ func CopyWork(data []byte) int { return len(data) / 64 }
 // WeighsData reports whether the work of the row depends on what its keys hold: see [store.Commands].
 func (r *Row) WeighsData() bool { return r.Cost >= ValuePass && r.Cost <= ScriptRun }
 
+// WeighUnseen is the work that a data command may take at most, whatever number of elements its keys hold, if none of
+// them is longer than a block. ok is false if it depends on more than that.
+func (r *Row) WeighUnseen(args [][]byte) (work int, ok bool) {
+	if !r.Seeks || r.Flags&Fast == 0 && r.Cost == ValuePass || len(args) > fewArgs || r.Answers != nil && r.Answers(args, large.MaxBytes) > 1 {
+		return 0, false
+	}
+	return r.WeighData(args, large.MaxBytes, 0), true
+}
+
+// fewArgs is the number of arguments, the name included, up to which a command looks for few elements.
+const fewArgs = 6
+
 // WeighData estimates the maximum work of a data command on keys that hold a number of bytes in short strings, the
 // longest of which has a number of bytes.
 func (r *Row) WeighData(args [][]byte, held, longest int) int {
@@ -95,7 +107,7 @@ func (r *Row) WeighData(args [][]byte, held, longest int) int {
 	switch {
 	case r.Cost == ValueSort:
 		times = 200
-	case r.Cost == ValuePass && r.Flags&Fast != 0 && len(args) <= 6: // the value is copied for each of a few members
+	case r.Cost == ValuePass && r.Flags&Fast != 0 && len(args) <= fewArgs: // the value is copied for each of a few members
 		times = len(args)
 	case r.Cost == ValuePass:
 		times = 40

@@ -114,13 +114,23 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 
 // weigh notes where the work of a command comes from, and returns the most work that it may take.
 func (batch *commandBatch) weigh(s *Session, row *command.Row, ops []engine.Op, most int) int {
+	work, needsNoLook := 0, false
+	if row.Seeks && len(ops) == 1 {
+		work, needsNoLook = row.WeighUnseen(ops[0].Args)
+		needsNoLook = needsNoLook && !s.env.Keys.MayHaveLong(&ops[0])
+	}
 	switch {
 	case batch.exec: // a transaction is weighed as a whole
 		batch.declared += most
+	case needsNoLook:
+		batch.weighed += work
+		if row.WeighsData() {
+			return min(most, work)
+		}
 	case row.WeighsData() || row.Cost == command.KeyPass ||
 		// The copy of a small value costs no more than looking its key up.
 		row.Cost == command.ValueCopy && len(ops) == 1 && s.env.Keys.MayBeLarge(&ops[0]):
-		work := s.env.Keys.Weigh(ops)
+		work = s.env.Keys.Weigh(ops)
 		batch.weighed += work
 		if row.Cost == command.ScriptRun {
 			batch.scripts++
