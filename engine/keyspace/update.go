@@ -34,10 +34,10 @@ func (s *Shard) Write(now int64, tag uint32, at Place, p *Update, res *engine.Re
 		r := s.record(at.ref)
 		limit, had := s.stateOf(r)
 		wasInBlocks := s.large.Owns(limit, had)
-		if wasInBlocks {
+		if wasInBlocks && p.Large == nil {
 			version = max(version, large.ReadHead(algorithm.DataOf(had)).Version+1)
 		}
-		if *limit != p.Limit || len(had) != p.Size || wasInBlocks != (p.Large != nil) {
+		if !limit.Is(&p.Limit) || len(had) != p.Size || wasInBlocks != (p.Large != nil) {
 			s.drop(at)
 			at = Place{}
 		} else {

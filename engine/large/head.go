@@ -63,14 +63,20 @@ func ReadHead(b []byte) Head {
 
 // Append appends the bytes of a head.
 func (h *Head) Append(b []byte) []byte {
-	b = binary.LittleEndian.AppendUint64(b, h.Version)
-	b = binary.LittleEndian.AppendUint64(b, h.Journaled)
-	for _, n := range [...]uint32{
-		h.Bytes, h.Main.Root, h.Main.Depth, h.Main.Count, h.Side.Root, h.Side.Depth, h.Side.Count, h.Stored, h.Longest,
-	} {
-		b = binary.LittleEndian.AppendUint32(b, n)
+	var head [HeadBytes]byte
+	le := binary.LittleEndian
+	le.PutUint64(head[:], h.Version)
+	le.PutUint64(head[8:], h.Journaled)
+	le.PutUint32(head[16:], h.Bytes)
+	for i, t := range [...]*blocks.Tree{&h.Main, &h.Side} {
+		tree := head[20+12*i:]
+		le.PutUint32(tree, t.Root)
+		le.PutUint32(tree[4:], t.Depth)
+		le.PutUint32(tree[8:], t.Count)
 	}
-	return b
+	le.PutUint32(head[44:], h.Stored)
+	le.PutUint32(head[48:], h.Longest)
+	return append(b, head[:]...)
 }
 
 // FlatBytes is the size of the value of a kind as flat bytes.

@@ -41,6 +41,12 @@ type Limit struct {
 	Ban, LongestBan int64
 }
 
+// Is reports whether two limits are the same. Of keys that hold data, which have nothing but an algorithm, it costs next
+// to nothing to ask.
+func (l *Limit) Is(other *Limit) bool {
+	return l.Algorithm == other.Algorithm && (l.Algorithm.IsValue() || *l == *other)
+}
+
 // Check reports whether a client may ask for the limit: nil, [ErrFillTime], or an error that wraps [ErrLimit] and names
 // the parameter. The readers of logs, files and forwarded operations admit the same limits.
 func (l Limit) Check() error {

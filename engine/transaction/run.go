@@ -163,7 +163,7 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 		if place.Found {
 			limit, state := p.shard.StateAt(place)
 			p.new = algorithm.Table[limit.Algorithm].Expired(state, limit, t.now) // making room for another key may drop it: it is no place for this one
-			if !p.new && *limit == p.Limit && (p.Large != nil || !keyspace.IsInBlocks(p.shard, limit, state)) {
+			if !p.new && limit.Is(&p.Limit) && (p.Large != nil || !keyspace.IsInBlocks(p.shard, limit, state)) {
 				had = len(state)
 			}
 		}

@@ -21,6 +21,7 @@ type Call struct {
 	executor *Executor
 	reads    bool          // the command is read-only
 	script   *scriptCaller // reused by later calls
+	last     *command.Row  // of the operation that was carried out last
 	digits   [20]byte      // buffer for a number
 }
 

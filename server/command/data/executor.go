@@ -50,8 +50,8 @@ func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 		c = new(Call)
 		tx.Room = c
 	}
-	*c = Call{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}, script: c.script}
-	switch row, err := e.find(op); {
+	*c = Call{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}, script: c.script, last: c.last}
+	switch row, err := c.find(); {
 	case err != nil: // another version wrote the log
 		c.Fail(err)
 	case row.Data == 0:
@@ -63,7 +63,18 @@ func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 		}
 	}
 	res.Reply = c.Writer.Buf
-	*c = Call{script: c.script} // do not keep a connection's buffers alive
+	*c = Call{script: c.script, last: c.last} // do not keep a connection's buffers alive
+}
+
+// find is [Executor.find], fast for the command that came before.
+func (c *Call) find() (row *command.Row, err error) {
+	if c.last != nil && c.last.Is(c.Args) {
+		return c.last, nil
+	}
+	if row, err = c.executor.find(c.op); err == nil {
+		c.last = row
+	}
+	return row, err
 }
 
 // find is [command.Find], fast for the command by which most scripts are called.
