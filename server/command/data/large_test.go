@@ -332,6 +332,11 @@ func TestWorkDoesNotGrowWithLargeValues(t *testing.T) {
 				t.Fatalf("%s: %s", line, reply.Reply)
 			}
 			work[line] = reply.Work
+			args := bytes.Fields([]byte(line))
+			row, _ := command.Find(args)
+			if most, ok := row.WeighUnseen(args); ok && reply.Work > most {
+				t.Errorf("%s: a work of %d, and %d is the most that is expected", line, reply.Work, most)
+			}
 		}
 		return work
 	}
@@ -434,6 +439,43 @@ func TestRandomElementsOfLargeValues(t *testing.T) {
 			if n := strings.Count(reply, "element:"); n != want || count != "-20" && len(seen) != want || len(seen) < want/2 {
 				t.Errorf("%s: %d elements, %d of them different", call, n, len(seen))
 			}
+		}
+	}
+}
+
+// Keys are known to have no long elements until one has, also in a store made of the journal, and after it is gone.
+func TestLongElementsAreNoticed(t *testing.T) {
+	s := newTwins(t, 1)
+	fill := []string{"RPUSH", "l"}
+	for range 500 {
+		fill = append(fill, strings.Repeat("x", 20))
+	}
+	for _, step := range []struct {
+		words []string
+		want  bool
+	}{
+		{fill, false},
+		{[]string{"LSET", "l", "5", strings.Repeat("y", 1000)}, false},
+		{[]string{"LSET", "l", "6", strings.Repeat("z", 2000)}, true},
+		{[]string{"LPUSH", "l", "short"}, true},
+		{[]string{"DEL", "l"}, false},
+		{fill, false},
+		{[]string{"SET", "l", strings.Repeat("x", 100_000)}, true},
+		{[]string{"SET", "l", "short"}, false},
+		{[]string{"DEL", "l"}, false},
+		{[]string{"HSET", "l", "field", strings.Repeat("x", 10_000)}, true},
+	} {
+		s.do(step.words...)
+		s.collect()
+		op := opsOf(t, []string{"LPOP", "l"})
+		for _, one := range []*store.Store{s.blocks, s.journal} {
+			one.Sweep(s.now, 100) // gives the memory of a large value back
+		}
+		if got, loaded := s.blocks.MayHaveLong(&op[0]), s.journal.MayHaveLong(&op[0]); got != step.want || loaded != step.want {
+			t.Errorf("after %.30q: %v, and from the journal %v", step.words, got, loaded)
+		}
+		if !s.flat.MayHaveLong(&op[0]) {
+			t.Error("without blocks, an element may be as long as its value, which is copied")
 		}
 	}
 }
