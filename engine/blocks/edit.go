@@ -96,8 +96,14 @@ func (e *Editor) DeleteRange(from, to int, removed func(x Element)) {
 		id, rest := e.descend(from, false)
 		b := e.Block(id)
 		n := min(to-from, e.inLeaf-rest)
-		at := e.skip(b, rest)
-		size := e.skip(b[at:], n)
+		var at, size int
+		if rest+n == e.inLeaf {
+			at = e.lastAt(id, b, rest)
+			size = len(b) - at
+		} else {
+			at = e.skip(b, rest)
+			size = e.skip(b[at:], n)
+		}
 		if removed != nil {
 			for left := b[at : at+size]; len(left) > 0; {
 				var x Element

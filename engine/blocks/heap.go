@@ -27,6 +27,7 @@ type Heap struct {
 	segments []segment
 	current  int // the segment to which blocks are appended
 	live     int
+	marks    Marks
 }
 
 type segment struct {
@@ -112,6 +113,9 @@ func (h *Heap) Set(id uint32, contents []byte, _ bool) {
 		return
 	}
 	b := h.at(id)
+	if id == h.marks.leaf {
+		h.marks.change(h.Block(id), contents)
+	}
 	if size := int(binary.LittleEndian.Uint32(b[4:])); blockHead+len(contents) <= size {
 		binary.LittleEndian.PutUint32(b[8:], uint32(len(contents)))
 		copy(b[blockHead:], contents)
@@ -142,6 +146,9 @@ func (h *Heap) place(id uint32, contents []byte, room int) {
 
 // Free implements [Store].
 func (h *Heap) Free(id uint32) {
+	if id == h.marks.leaf {
+		h.marks.leaf = 0
+	}
 	h.vacate(id)
 	if h.live == 0 {
 		h.freeRefs()

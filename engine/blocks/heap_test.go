@@ -66,6 +66,45 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
+// Elements are removed at the end of a tree, one after the other, while those near them change, too.
+func TestLastElements(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 5))
+	h := &Heap{Memory: &countedMemory{}}
+	var o Overlay
+	var tree Tree
+	var list []string
+	for step := range 20_000 {
+		now, then := tree, slices.Clone(list)
+		o.Begin(h)
+		e := &Editor{Store: &o, Tree: &now}
+		b := bytes.Repeat([]byte{byte(step)}, r.IntN(5))
+		at := len(then) - r.IntN(min(len(then), 40)+1)
+		switch action := r.IntN(12); {
+		case len(then) < 100 || action < 4:
+			at = len(then)
+			fallthrough
+		case action == 4:
+			e.Insert(at, b)
+			then = slices.Insert(then, at, string(b))
+		case action == 5 && at < len(then):
+			e.SetAt(at, b)
+			then[at] = string(b)
+		default:
+			var gone []string
+			at = len(then) - 1 - r.IntN(3)
+			e.DeleteRange(at, len(then), func(x Element) { gone = append(gone, string(x.Key)) })
+			if !slices.Equal(gone, then[at:]) {
+				t.Fatalf("step %d: %q are removed, want %q", step, gone, then[at:])
+			}
+			then = then[:at]
+		}
+		if r.IntN(4) > 0 {
+			o.Keep(&now)
+			tree, list = now, then
+		}
+	}
+}
+
 // The changed numbers of elements that are kept apart from the blocks stay few, because each look at a block passes over
 // them.
 func TestOverlayKeepsFewSums(t *testing.T) {

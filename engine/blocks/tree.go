@@ -15,6 +15,8 @@ type Store interface {
 	Add(contents []byte, isInner bool) (id uint32)
 	Set(id uint32, contents []byte, isInner bool)
 	Free(id uint32)
+	// Marks returns the marks of a leaf, nil if there is no room for them.
+	Marks(leaf uint32) *Marks
 }
 
 // Tree is elements in the order of their keys, or, without keys, in an order that the caller gives them by their

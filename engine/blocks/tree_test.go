@@ -55,6 +55,8 @@ func (s *mapStore) Set(id uint32, contents []byte, _ bool) {
 	s.changed()
 }
 
+func (s *mapStore) Marks(uint32) *Marks { return nil }
+
 func (s *mapStore) Free(id uint32) {
 	s.changed()
 	if _, found := s.blocks[id]; !found {
