@@ -47,8 +47,9 @@ func (s *Shard) StateAt(p Place) (limit *limits.Limit, state []byte) {
 // SizeAt is the bytes of the record at p, and of the blocks of its value.
 func (s *Shard) SizeAt(p Place) int {
 	r := s.record(p.ref)
-	size := s.size(r)
-	if limit, state := s.stateOf(r); s.large.Owns(limit, state) {
+	limit, state := s.stateOf(r)
+	size := RecordBytes(len(state), r.keyLen())
+	if s.large.Owns(limit, state) {
 		size += largevalues.Stored(state)
 	}
 	return size
