@@ -91,6 +91,8 @@ type Keeper struct {
 	mu   sync.Mutex
 	keys map[keyID]*Key
 
+	lines lines // of operations on loans
+
 	ending sync.Mutex // of ended
 	ended  bool
 	work   sync.WaitGroup

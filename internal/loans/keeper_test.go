@@ -401,6 +401,37 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// However many keys are in demand, 256 operations on loans of a place with a node have a goroutine. The others follow in
+// their order.
+func TestOperationsWaitInLine(t *testing.T) {
+	const most, more = 256, 50
+	var l lines
+	var begun []func()
+	var order []int
+	start := func(f func()) bool {
+		begun = append(begun, f)
+		return true
+	}
+	home := NewTurns()
+	for i := range most + more {
+		l.begin(lineID{1, home}, start, func() { order = append(order, i) })
+	}
+	l.begin(lineID{2, home}, start, func() {})
+	l.begin(lineID{1, NewTurns()}, start, func() {})
+	if len(begun) != most+2 {
+		t.Fatalf("%d have begun, want %d of the first place and one of each other", len(begun), most)
+	}
+	for _, f := range begun {
+		f()
+	}
+	if len(order) != most+more || order[more] != most+more-1 || len(l.lines) != 0 {
+		t.Errorf("carried out were %v, and %d lines are left", order, len(l.lines))
+	}
+	if l.begin(lineID{1, home}, func(func()) bool { return false }, nil) || len(l.lines) != 0 {
+		t.Error("an operation has begun at the end")
+	}
+}
+
 // idle has the purses of some keys, always in the same order.
 type idle struct {
 	Store

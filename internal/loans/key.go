@@ -205,10 +205,14 @@ func (k *Key) exchange(returning bool) bool {
 	if k.exchanging {
 		return true
 	}
-	k.exchanging = k.keeper.Go(func() {
+	id := lineID{k.at, k.keeper.opt.HomeTurns([]byte(k.name))}
+	k.exchanging = k.keeper.lines.begin(id, k.keeper.Go, func() {
 		for more := true; more; returning = false {
-			x := exchange{key: k, returning: returning}
-			outcome := x.run()
+			outcome := Outcome{Refusal: engine.Result{Status: engine.NoHome}}
+			if k.keeper.ctx.Err() == nil { // otherwise it has waited in line until the end
+				x := exchange{key: k, returning: returning}
+				outcome = x.run()
+			}
 			more = k.serve(&outcome)
 		}
 	})
