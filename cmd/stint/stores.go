@@ -19,7 +19,7 @@ type stores struct {
 // newStores makes the stores like one.
 func newStores(cfg *config.Config, commands *server.Commands, like store.Config) (s stores) {
 	like.Replicated, like.Commands = cfg.IsCluster(), commands.On(cfg, nil)
-	if small := cfg.MaxMemoryBytes; small > 0 && small <= smallMemory {
+	if isSmall(cfg) {
 		like.Shards = fewShards
 	}
 	if cfg.Groups < 2 {
@@ -39,6 +39,9 @@ const (
 	smallMemory = 64 << 20
 	fewShards   = 32
 )
+
+// isSmall reports whether a server has little memory, as a sidecar has.
+func isSmall(cfg *config.Config) bool { return cfg.MaxMemoryBytes > 0 && cfg.MaxMemoryBytes <= smallMemory }
 
 // shardsOfGroup is the number of shards of a group's store. All groups together have about as many as one store alone.
 func shardsOfGroup(groups int) int { return 1024 >> bits.Len(uint(groups-1)) }

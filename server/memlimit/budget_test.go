@@ -131,7 +131,7 @@ func TestRecentHeap(t *testing.T) {
 }
 
 // Memory that Go holds and does not need is returned, at most once every scavengeInterval; the limit that is set
-// follows what keys leave, and is never so low that it does nothing but collect.
+// follows what keys leave, and is never so low that it does nothing but collect. In little memory, less garbage may lie about.
 func TestCollector(t *testing.T) {
 	freed, limits := 0, []int64(nil)
 	var percents []int
@@ -161,7 +161,7 @@ func TestCollector(t *testing.T) {
 		c.setLimit(1024*mb, live*mb)
 	}
 	c.setLimit(256*mb, 2*mb)
-	if want := []int{100, 800, 400, 200, 106, 200}; !slices.Equal(percents, want) { // 100 again is too close to 106
+	if want := []int{100, 50, 800, 400, 200, 106, 200}; !slices.Equal(percents, want) { // 100 again is too close to 106
 		t.Errorf("Go was told to let garbage grow to %d percent, want %d", percents, want)
 	}
 }

@@ -43,6 +43,9 @@ const (
 	gcShare    = 64
 	goPercent  = 100 // Go's own: garbage as large as the live memory
 	maxPercent = 8 * goPercent
+	// A process in little memory, such as a sidecar, has few bytes to spare for garbage beside its keys.
+	smallRoom    = 64 << 20
+	smallPercent = goPercent / 2
 )
 
 func newCollector() collector {
@@ -64,8 +67,11 @@ func (c *collector) setLimit(room, live int64) {
 		c.limit = room
 		c.set(room)
 	}
-	garbage := min(gcGarbage, room/gcShare)
-	percent := int(min(maxPercent, max(goPercent, garbage*goPercent/max(live, 1))))
+	garbage, least := min(gcGarbage, room/gcShare), int64(goPercent)
+	if room < smallRoom {
+		least = smallPercent
+	}
+	percent := int(min(maxPercent, max(least, garbage*goPercent/max(live, 1))))
 	if d := percent - c.percent; max(d, -d) > c.percent/8 {
 		c.percent = percent
 		c.rate(percent)

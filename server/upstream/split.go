@@ -25,7 +25,9 @@ type waiting interface {
 
 // decideApart decides a batch with operations on keys of home.
 func (u *Upstream) decideApart(b *engine.Batch) (finished bool) {
-	s := &split{u: u, batch: b}
+	n := len(b.Ops)
+	s := &split{u: u, batch: b, at: make([]int, 0, n), waiting: make([]waiting, 0, n)}
+	s.rest.Ops = make([]engine.Op, 0, n)
 	maySpend := u.opt.LoanTime == 0 || u.keeper.MaySpend(u.opt.Replicas()[0].Now())
 	for i := range b.Ops {
 		if k := u.classify(&b.Ops[i]); !maySpend && k.spends() {
