@@ -32,7 +32,7 @@ func buildServer(t *testing.T) string {
 	return program
 }
 
-// TestUnit makes systemd check the unit, with the program where a package puts it, and reads its settings.
+// TestUnit reads the settings of the unit, which starts the program where a package puts it.
 func TestUnit(t *testing.T) {
 	text := read(t, "packaging/systemd/stint.service")
 	start := regexp.MustCompile(`(?m)^ExecStart=/usr/bin/stint (.*)$`).FindStringSubmatch(text)
@@ -47,26 +47,20 @@ func TestUnit(t *testing.T) {
 		}
 	}
 	settings.check()
-
-	unit := filepath.Join(t.TempDir(), "stint.service")
-	if err := os.WriteFile(unit, []byte(strings.ReplaceAll(text, "/usr/bin/stint", "/bin/true")), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if said := output(t, "systemd-analyze", "verify", unit); said != "" {
-		t.Errorf("systemd says: %s", said)
-	}
 }
 
-// TestBackupUnit makes systemd check the units of backups. TestUnitsCommands runs their command.
-func TestBackupUnit(t *testing.T) {
-	folder := t.TempDir()
-	unit := read(t, "packaging/systemd/stint-backup.service")
-	for name, text := range map[string]string{"stint-backup.service": strings.ReplaceAll(unit, "/usr/bin/stint", "/bin/true"), "stint-backup.timer": read(t, "packaging/systemd/stint-backup.timer")} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+// TestUnitsAreValid makes systemd check the units. TestUnitsCommands runs their commands.
+func TestUnitsAreValid(t *testing.T) {
+	folder, verify := t.TempDir(), []string{"verify"}
+	for _, name := range []string{"stint-backup.service", "stint-backup.timer", "stint-sidecar.service", "stint-sidecar.socket", "stint.service", "stint.socket"} {
+		file := filepath.Join(folder, name)
+		text := strings.ReplaceAll(read(t, "packaging/systemd/"+name), "/usr/bin/stint", "/bin/true")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		verify = append(verify, file)
 	}
-	if said := output(t, "systemd-analyze", "verify", filepath.Join(folder, "stint-backup.service"), filepath.Join(folder, "stint-backup.timer")); said != "" {
+	if said := output(t, "systemd-analyze", verify...); said != "" {
 		t.Errorf("systemd says: %s", said)
 	}
 }

@@ -38,13 +38,21 @@ func (s *Server) listen() (addresses []string, err error) {
 	for i, service := range s.services {
 		more, err := service.Start(s.gateway)
 		if err != nil {
-			s.acceptor.Close()
-			stopServices(s.services[:i], 0)
-			return nil, errors.Join(err, s.eventLoops.Stop())
+			return nil, s.unlisten(i, err)
 		}
 		addresses = append(addresses, more...)
 	}
+	if err := netio.CheckInherited(); err != nil {
+		return nil, s.unlisten(len(s.services), err)
+	}
 	return addresses, nil
+}
+
+// unlisten undoes listen, with as many services as were started, after an error.
+func (s *Server) unlisten(started int, err error) error {
+	s.acceptor.Close()
+	stopServices(s.services[:started], 0)
+	return errors.Join(err, s.eventLoops.Stop())
 }
 
 // stopServices stops the servers of other protocols, at the same time. They may take the timeout for requests under

@@ -26,6 +26,8 @@ type Process struct {
 	Dir     string   // where it runs: a new directory
 	Env     []string // its environment; if nil, the environment of the tests without the settings of a server
 
+	Files []*os.File // that it inherits, from descriptor 3
+
 	program string
 	args    []string
 	log     string // the file
@@ -73,6 +75,7 @@ func (p *Process) Start(t testing.TB) {
 	}
 	cmd, ended := testprocess.Command(context.Background(), p.program, p.args...), make(chan struct{})
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, p.Env, log, log
+	cmd.ExtraFiles = p.Files
 	if cmd.Env == nil {
 		cmd.Env = withoutSettings(os.Environ())
 	}

@@ -119,6 +119,7 @@ var ofFormat = map[string][]string{
 
 var ofSystemd = []string{
 	"usr/lib/systemd/system/stint.service", "usr/lib/systemd/system/stint-backup.service",
+	"usr/lib/systemd/system/stint.socket", "usr/lib/systemd/system/stint-sidecar.service", "usr/lib/systemd/system/stint-sidecar.socket",
 	"usr/lib/systemd/system/stint-backup.timer", "usr/share/doc/stint/copyright",
 }
 

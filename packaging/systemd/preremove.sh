@@ -4,6 +4,6 @@
 set -e
 if [ "$1" = remove ] || [ "$1" = 0 ]; then
     if [ -d /run/systemd/system ]; then
-        systemctl disable --now stint.service stint-backup.timer || true
+        systemctl disable --now stint.socket stint.service stint-sidecar.socket stint-sidecar.service stint-backup.timer || true
     fi
 fi

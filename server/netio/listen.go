@@ -15,15 +15,12 @@ import (
 
 const keepAlive = 300 * time.Second
 
-// OpenAll listens on addresses, all or none.
+// OpenAll listens on addresses, all or none. Sockets that systemd has opened on them are taken as they are.
 func OpenAll(addresses []string, setting string) (listeners []net.Listener, err error) {
 	for _, a := range addresses {
 		network, address := config.SplitAddress(a)
-		if network == "unix" {
-			err = clearSocket(address)
-		}
-		var ln net.Listener
-		if err == nil {
+		ln, err := inherited().take(network, address)
+		if ln == nil && err == nil {
 			ln, err = listenOn(network, address, setting)
 		}
 		if err != nil {
@@ -38,6 +35,11 @@ func OpenAll(addresses []string, setting string) (listeners []net.Listener, err 
 // listenOn is net.Listen with an error that names the remedy.
 func listenOn(network, address, setting string) (net.Listener, error) {
 	kind := network
+	if network == "unix" {
+		if err := clearSocket(address); err != nil {
+			return nil, err
+		}
+	}
 	if strings.HasPrefix(address, "0.0.0.0:") {
 		kind = "tcp4" // package net would include every interface of IPv6
 	}
