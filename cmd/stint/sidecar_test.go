@@ -63,11 +63,21 @@ func TestSidecar(t *testing.T) {
 	}
 }
 
-// A sidecar without a home says what it needs.
+// A sidecar without a home says what it needs. Errors name the flag that was given.
 func TestSidecarNeedsHome(t *testing.T) {
 	code, _, stderr := play(t, "sidecar")
 	if want := "stint: a sidecar needs the server that has the limits: name it with --home HOST:PORT\n"; code != exitUsage || stderr != want {
 		t.Errorf("exit %d, %q", code, stderr)
+	}
+	for wrong, want := range map[string]string{
+		"--home=a":     "stint: --home: must be HOST:PORT",
+		"--home":       "stint: --home needs a value: --home ADDRESSES\n",
+		"--home=,":     "stint: --home: must be HOST:PORT",
+		"--upstream=a": "stint: --upstream: must be HOST:PORT",
+	} {
+		if code, _, stderr := play(t, "sidecar", wrong); code != exitUsage || !strings.HasPrefix(stderr, want) {
+			t.Errorf("%s: exit %d, %q", wrong, code, stderr)
+		}
 	}
 	if code, stdout, _ := play(t, "sidecar", "--help"); code != exitOK || !strings.HasPrefix(stdout, "Usage: stint sidecar --home") {
 		t.Errorf("exit %d, %q", code, stdout)

@@ -41,7 +41,9 @@ const (
 )
 
 // isSmall reports whether a server has little memory, as a sidecar has.
-func isSmall(cfg *config.Config) bool { return cfg.MaxMemoryBytes > 0 && cfg.MaxMemoryBytes <= smallMemory }
+func isSmall(cfg *config.Config) bool {
+	return cfg.MaxMemoryBytes > 0 && cfg.MaxMemoryBytes <= smallMemory
+}
 
 // shardsOfGroup is the number of shards of a group's store. All groups together have about as many as one store alone.
 func shardsOfGroup(groups int) int { return 1024 >> bits.Len(uint(groups-1)) }

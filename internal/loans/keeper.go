@@ -101,7 +101,7 @@ type Keeper struct {
 	tidied atomic.Int64 // when the purses were last looked through, by the time of decisions
 }
 
-type counts struct{ operations, lent, returned, dropped, short, denied atomic.Int64 }
+type counts struct{ operations, lent, returned, dropped, short, denied, answered atomic.Int64 }
 
 // Counts are what a Keeper has done since it began.
 type Counts struct {
@@ -111,12 +111,13 @@ type Counts struct {
 	Dropped    int64 // tokens of loans that home has ended: nobody is granted them
 	Short      int64 // times that a request for several limits found too few tokens in a purse
 	Denied     int64 // such requests that were denied, because home had no more tokens
+	Answered   int64 // of these, those for which home was asked
 }
 
 // Counts returns the counts.
 func (k *Keeper) Counts() Counts {
 	c := &k.counts
-	return Counts{c.operations.Load(), c.lent.Load(), c.returned.Load(), c.dropped.Load(), c.short.Load(), c.denied.Load()}
+	return Counts{c.operations.Load(), c.lent.Load(), c.returned.Load(), c.dropped.Load(), c.short.Load(), c.denied.Load(), c.answered.Load()}
 }
 
 // New returns a Keeper that works until the context ends.

@@ -127,6 +127,7 @@ func (r *Several) settleAfter(key *Key, after *Outcome) (finished bool) {
 		r.Result.Held, r.Result.Wanted = after.Refusal.Held, after.Refusal.Wanted
 		return true
 	case after.IsDry && !r.waits.After(after.Asked): // a later one may find tokens that have come home since
+		r.Keeper.counts.answered.Add(1)
 		now, p := time.Now(), &r.Limits[part]
 		denied, _ := key.Denied(now, p.Limit, p.Tokens)
 		return r.deny(key, part, denied.Wait(now, p.Tokens))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -121,6 +122,8 @@ func checkUpstream(c *Config) error {
 		return conflictf("--upstream-loan-time (%s) leaves no time to renew a loan: raise it to at least %s", limits.FormatDuration(int64(c.UpstreamLoanTime)), limits.FormatDuration(int64(minLoanTime)))
 	case c.IsCluster() && (c.UpstreamLoanTime > 0 || strings.HasSuffix(c.UpstreamDown, "%")):
 		return conflictf("--upstream-loan-time, and a share as --upstream-down, are for a standalone server: leave them out")
+	case strings.HasSuffix(c.UpstreamDown, "%") && c.Databases == database.Most:
+		return conflictf("--upstream-down (%s) counts what it grants in the last of %d databases: lower --databases to at most %d", c.UpstreamDown, database.Most, database.Most-1)
 	}
 	for _, shared := range c.ClusterShared {
 		for _, home := range c.UpstreamKeys {

@@ -141,3 +141,21 @@ func TestRepeatedDenialLeavesTheRest(t *testing.T) {
 		t.Errorf("%d denials were repeated", s.Repeated)
 	}
 }
+
+// For several limits, a denial that home was asked for is home's; only the next ones are repeated.
+func TestDenialsOfSeveralLimitsAreCounted(t *testing.T) {
+	home := start(t, "", nil)
+	region := startWith(t, home.address, homeTimeout, nil, func(o *upstream.Options) { o.DenyFor = time.Hour })
+	c, h := dial(t, region.address), dial(t, home.address)
+	if _, failure := h.do("TB.ACQUIRE g:1 10 1/6h 7"); failure != "" {
+		t.Fatal(failure)
+	}
+	for range 3 {
+		if got, failure := c.all("RL.ALL TB g:1 10 1/6h COST 5 TB mine 9 1/1h"); failure != "" || got[0] != 0 {
+			t.Errorf("%v %q", got, failure)
+		}
+	}
+	if s := region.upstream.Status(); s.Asked != 1 || s.Repeated != 2 {
+		t.Errorf("%d denials are home's, and %d were repeated", s.Asked, s.Repeated)
+	}
+}

@@ -198,7 +198,7 @@ func (u *Upstream) Status() Status {
 	c, of := &u.counts, u.keeper.Counts()
 	s := Status{
 		Purses: u.purseCount(),
-		Local:  c.local.Load(), Asked: c.asked.Load(), Repeated: c.repeated.Load() + of.Denied,
+		Local:  c.local.Load(), Asked: c.asked.Load() + of.Answered, Repeated: c.repeated.Load() + of.Denied - of.Answered,
 		Failed: c.failed.Load(), Uncertain: c.uncertain.Load(),
 		Lends: of.Operations, Lent: of.Lent, Returned: of.Returned, Dropped: c.dropped.Load() + of.Dropped,
 	}

@@ -2,6 +2,8 @@ package settings
 
 import (
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/stintdb/stint/server/config"
@@ -46,12 +48,25 @@ func ReadSidecar(args, environ []string, readFile func(name string) ([]byte, err
 		s, _ := config.Lookup(name)
 		given = append(given, assignment{s, text, name})
 	}
-	cfg, err := loadOver(given, homeAsUpstream(args), environ, readFile)
-	if errors.Is(err, config.ErrConflict) && !cfg.HasUpstream() {
+	flags := homeAsUpstream(args)
+	cfg, err := loadOver(given, flags, environ, readFile)
+	switch {
+	case errors.Is(err, config.ErrConflict) && !cfg.HasUpstream():
 		err = ErrNoHome
+	case err != nil && !slices.Equal(flags, args):
+		err = homeError{err}
 	}
 	return cfg, err
 }
+
+// homeError is an error of a sidecar with --home, which it names in place of --upstream.
+type homeError struct{ error }
+
+var upstreamFlag = regexp.MustCompile(`--upstream([^-\w]|$)`)
+
+func (e homeError) Error() string { return upstreamFlag.ReplaceAllString(e.error.Error(), "--home$1") }
+
+func (e homeError) Unwrap() error { return e.error }
 
 // homeAsUpstream returns the flags of a server for those of a sidecar.
 func homeAsUpstream(args []string) (flags []string) {
