@@ -227,7 +227,11 @@ func (c boundConn) Write(b []byte) (int, error) {
 
 // dialUntil opens a connection that is closed at the end of ctx.
 func dialUntil(ctx context.Context, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
+	network := "tcp"
+	if path, isUnix := strings.CutPrefix(address, "unix:"); isUnix {
+		network, address = "unix", path
+	}
+	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

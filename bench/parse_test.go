@@ -63,14 +63,14 @@ func TestParseStatCPU(t *testing.T) {
 }
 
 func TestParseStatusRSS(t *testing.T) {
-	got, err := parseStatusRSS("Name:\tx\nVmHWM:\t 999 kB\nVmRSS:\t    1234 kB\nThreads:\t1\n")
+	got, err := parseStatusBytes("Name:\tx\nVmHWM:\t 999 kB\nVmRSS:\t    1234 kB\nThreads:\t1\n", "VmRSS")
 	wantError(t, err, "")
 	if got != 1234*1024 {
 		t.Errorf("got %d bytes, want %d", got, 1234*1024)
 	}
-	_, err = parseStatusRSS("Name:\tx\nState:\tZ (zombie)\n")
+	_, err = parseStatusBytes("Name:\tx\nState:\tZ (zombie)\n", "VmRSS")
 	wantError(t, err, "no line VmRSS")
-	_, err = parseStatusRSS("VmRSS:\t12 MB\n")
+	_, err = parseStatusBytes("VmRSS:\t12 MB\n", "VmRSS")
 	wantError(t, err, "cannot read")
 }
 

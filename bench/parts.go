@@ -39,6 +39,7 @@ var parts = []Part{
 	{name: "groups-spread", of: allOfGroups, named: true, measure: measureSpread, tables: spreadTables, targets: spreadTargets},
 	{name: "reservations", measure: measureReservations, tables: reservationTables, targets: reservationTargets},
 	{name: "doors", measure: measureDoors, tables: doorTables, targets: doorTargets},
+	{name: "sidecar", named: true, measure: measureSidecar, tables: sidecarTables, targets: sidecarTargets},
 	{name: "ahead", named: true, measure: besideOne.measure, tables: besideOne.tables, targets: besideOneTargets},
 	{name: "links", named: true, measure: overSlowLinks.measure, tables: overSlowLinks.tables, targets: slowLinkTargets},
 	{name: "bucket", named: true, measure: measureBucket, tables: bucketTables, targets: bucketTargets},

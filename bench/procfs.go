@@ -92,14 +92,17 @@ func parseStatusSleeps(status string) (int64, error) {
 }
 
 // residentBytes is the memory that the processes hold (VmRSS), together.
-func residentBytes(pids []int) (int64, error) {
+func residentBytes(pids []int) (int64, error) { return statusBytes(pids, "VmRSS") }
+
+// statusBytes is a memory size in the status of the processes, together.
+func statusBytes(pids []int, field string) (int64, error) {
 	var sum int64
 	for _, pid := range pids {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		if err != nil {
 			return 0, err
 		}
-		n, err := parseStatusRSS(string(text))
+		n, err := parseStatusBytes(string(text), field)
 		if err != nil {
 			return 0, fmt.Errorf("/proc/%d/status: %w", pid, err)
 		}
@@ -108,10 +111,10 @@ func residentBytes(pids []int) (int64, error) {
 	return sum, nil
 }
 
-// parseStatusRSS reads the line "VmRSS:  1234 kB" of /proc/PID/status.
-func parseStatusRSS(status string) (int64, error) {
+// parseStatusBytes reads a line such as "VmRSS:  1234 kB" of /proc/PID/status.
+func parseStatusBytes(status, field string) (int64, error) {
 	for line := range strings.Lines(status) {
-		rest, found := strings.CutPrefix(line, "VmRSS:")
+		rest, found := strings.CutPrefix(line, field+":")
 		if !found {
 			continue
 		}
@@ -122,5 +125,5 @@ func parseStatusRSS(status string) (int64, error) {
 		kb, err := strconv.ParseInt(fields[0], 10, 64)
 		return kb * 1024, err
 	}
-	return 0, errors.New("no line VmRSS (has the process ended?)")
+	return 0, fmt.Errorf("no line %s (has the process ended?)", field)
 }

@@ -106,6 +106,8 @@ var targetSteps = map[string]struct {
 		"operations in the log, one bucket of 10000/s, 30000/s asked": "200 33 % above; the cause is not known",
 		"admitted, of the grants of one Stint, 30000/s asked":         "99.0 1 % below; the cause is not known",
 	}},
+	"sidecar": {Figures{{besideManyKeys, "", residentOwn}: {20}},
+		map[string]string{"a sidecar's own memory with 10,000 keys": "20.0 33 % above: " + manyStacks}},
 	"market": {Figures{{threeNodes, "after", admitted}: {0.98}, {"", "", peak}: {28_500}},
 		map[string]string{"a market opens, admitted of allowed": "98.0 met"}},
 	"many-keys": {Figures{{veryMany, "", cpu}: {1.1}, {fewKeys, "", cpu}: {1}, {veryMany, "", bytesEach}: {65}, {veryMany, "", gcPause}: {0.5}},
