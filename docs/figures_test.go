@@ -131,31 +131,28 @@ func requestThroughNodes() string {
 	return f.end()
 }
 
-// whereDecided draws the places where a request may be decided, from the quickest to the slowest.
+// whereDecided draws the places where a request may be decided, from the nearest to the last.
 func whereDecided() string {
-	f := newFigure(800, 272, "Where a decision is made")
-	f.text(16, 50, "small", "A request goes to the right until somebody can decide it. Each step costs what stands below it.")
+	f := newFigure(800, 392, "Where a decision is made")
+	f.text(16, 50, "small", "A request goes down until somebody can decide it. Each step costs the caller what stands at its right.")
 	for i, place := range [][]string{
-		{"The node you ask", "grants keys in demand", "from tokens that it set", "aside in advance", "", "waits for nothing"},
-		{"The leader's memory", "denies, reads, and", "grants small amounts", "from its allowance of", "the limit", "waits for a message"},
-		{"The cluster's log", "grants everything else,", "entry by entry", "", "", "waits for the disks", "of a majority"},
-		{"The home cluster", "decides its own keys", "when the tokens that it", "lent to this region", "are used up", "waits for a round trip", "between regions"},
+		{"your process", "grants from a lease", "nothing"},
+		{"a sidecar beside it", "grants from tokens lent to it, repeats denials", "a round trip over a unix socket"},
+		{"your region", "grants from tokens lent to it, repeats denials", "a round trip in the region"},
+		{"the node you ask", "grants keys in demand from tokens that it set aside", "a round trip to the cluster"},
+		{"its leader's memory", "denies, reads, and grants from its allowance", "a message between nodes"},
+		{"the cluster's log", "grants everything else, entry by entry", "the disks of a majority"},
 	} {
-		x, class := 16+198*i, "box"
-		if i == 2 {
+		y, class := 66+54*i, "box"
+		if i == 5 {
 			class = "leader"
 		}
-		f.box(x, 72, 174, 112, class)
-		f.text(x+10, 94, "name", place[0])
-		for j, words := range place[1:] {
-			y, class := 116+18*j, "text"
-			if j >= 4 {
-				y, class = 210+18*(j-4), "small"
-			}
-			f.text(x+10, y, class, words)
-		}
+		f.box(16, y, 768, 36, class)
+		f.text(32, y+23, "name", place[0])
+		f.text(196, y+23, "text", place[1])
+		f.text(560, y+23, "small", place[2])
 		if i > 0 {
-			f.arrow(x-23, 128, x-2, 128, 0)
+			f.arrow(88, y-18, 88, y-2, 0)
 		}
 	}
 	return f.end()
