@@ -5,6 +5,7 @@ package main
 import (
 	"net"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,13 +27,16 @@ func TestSidecar(t *testing.T) {
 	}
 	ask(t, home.address, "RL.POLICY SET api TB user:{} 100 1/h TB everybody 100000 1/h")
 	ask(t, home.address, "RL.POLICY OVERRIDE api boss TB user:{} 900 1/h")
+	ask(t, home.address, "RL.POLICY SET api-first SW user:{} 5 1h") // which cannot be lent
 	ask(t, home.address, "RL.POLICY SET other TB user:{} 1 1/h")
 	testwait.Until(t, "the policy of home is known", func() bool {
 		return strings.Contains(ask(t, beside.address, "RL.POLICY GET api boss"), "user:{} 900 1/1h")
 	})
-	if got := ask(t, beside.address, "RL.POLICY LIST"); strings.Contains(got, "other") {
+	if got := ask(t, beside.address, "RL.POLICY LIST"); got != `["api"]` {
 		t.Errorf("policies %s", got)
 	}
+	beside.AwaitOutput(t, regexp.MustCompile(`could not take over .*policy .+api-first`))
+	ask(t, home.address, "RL.POLICY DEL api-first")
 	for _, step := range []struct{ command, want string }{
 		{"RL.CHECK api boss 500", "[500 -1 0 [[900 400 "},
 		{"RL.CHECK api boss 500", "[0 0 "},

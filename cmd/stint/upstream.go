@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 
@@ -51,7 +50,7 @@ func (s *state) connectUpstream(cfg *config.Config, keys *store.Store, log *slog
 	u := upstream.New(o)
 	s.decider, s.upstream = u, u
 	if len(cfg.UpstreamPolicies) > 0 {
-		s.homePolicies = &homepolicies.Follower{Patterns: cfg.UpstreamPolicies, Home: o, Leads: s.leadsAny, Log: log}
+		s.homePolicies = &homepolicies.Follower{Patterns: cfg.UpstreamPolicies, Home: o, Leads: s.leads, Log: log}
 	}
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), cfg.ShutdownTimeout)
@@ -60,10 +59,8 @@ func (s *state) connectUpstream(cfg *config.Config, keys *store.Store, log *slog
 	}, nil
 }
 
-// leadsAny reports whether this process leads a group.
-func (s *state) leadsAny() bool {
-	return slices.ContainsFunc(s.replicas(), func(r upstream.Replica) bool { return r.Leads() })
-}
+// leads reports whether this process stands alone, or leads its cluster: one node is enough to follow home.
+func (s *state) leads() bool { return s.cluster == nil || s.cluster.Leads() }
 
 // followHome keeps the policies of home in a server until stop is called, if the settings say so.
 func (s *state) followHome(server *server.Server) (stop func()) {

@@ -64,7 +64,8 @@ func (f *Follower) close() {
 	f.conn = nil
 }
 
-// update makes the policies of the server those of home, all of them or none. Policies with other names stay.
+// update makes the policies of the server those of home, but for those that the server refuses, which the error names.
+// Policies with other names stay.
 func (f *Follower) update(ctx context.Context, s *server.Server) error {
 	there, err := f.read(ctx)
 	if err != nil {
@@ -88,6 +89,32 @@ func (f *Follower) update(ctx context.Context, s *server.Server) error {
 	_, changes, err := policyset.Apply(ctx, s, server.FromSettings, want, true, have.Version())
 	if err == nil && len(changes) > 0 {
 		f.Log.Info("took over policies of the home cluster", "changes", len(changes))
+	}
+	if refusal := server.ErrReply(""); errors.As(err, &refusal) {
+		return applyEach(ctx, s, have, want)
+	}
+	return err
+}
+
+// applyEach applies the policies that differ one by one.
+func applyEach(ctx context.Context, s *server.Server, have, want policyset.Set) (err error) {
+	names := maps.Clone(have)
+	maps.Copy(names, want)
+	now := maps.Clone(have)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		next := maps.Clone(now)
+		delete(next, name)
+		if p, isWanted := want[name]; isWanted {
+			next[name] = p
+		}
+		if next.Version() == now.Version() {
+			continue
+		}
+		if _, _, refused := policyset.Apply(ctx, s, server.FromSettings, next, true, now.Version()); refused != nil {
+			err = errors.Join(err, fmt.Errorf("policy %q: %w", name, refused))
+		} else {
+			now = next
+		}
 	}
 	return err
 }
