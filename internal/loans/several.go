@@ -178,8 +178,13 @@ func (r *Several) deny(key *Key, part int, wait int64) (finished bool) {
 	return true
 }
 
-// fail answers a request by a status: nothing was taken.
+// fail answers a request by a status: nothing was taken. A policy in shadow, which refuses nobody, grants the request
+// unless the status is about the key itself.
 func (r *Several) fail(status engine.Status) (finished bool) {
+	passes := status == r.Failed || status == engine.NoHome || status == engine.NoLeader || status == engine.Overloaded
+	if passes && r.hasParts() && r.Result.Allowed {
+		return true
+	}
 	r.Result.Clear()
 	r.Result.Status = status
 	return true

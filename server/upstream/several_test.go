@@ -157,3 +157,22 @@ func TestSeveralLimitsChange(t *testing.T) {
 		}
 	}
 }
+
+// A policy in shadow refuses nobody, also while home is away.
+func TestShadowWithoutHome(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c := dial(t, region.address)
+	for _, command := range []string{"RL.POLICY SET strict TB g:{} 2 1/1h", "RL.POLICY SET shadow TB g:{} 2 1/1h SHADOW"} {
+		if _, failure := c.do(command); failure != "" {
+			t.Fatal(failure)
+		}
+	}
+	home.end()
+	if got, failure := c.all("RL.CHECK shadow x"); failure != "" || got[0] != 1 {
+		t.Errorf("in shadow: %v %q", got, failure)
+	}
+	if got, failure := c.all("RL.CHECK strict x"); !strings.HasPrefix(failure, "UPSTREAM ") {
+		t.Errorf("not in shadow: %v %q", got, failure)
+	}
+}
