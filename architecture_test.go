@@ -116,7 +116,7 @@ var within = map[string][]string{
 	"server/memlimit":            {"engine", "server/clock", "server/command", "server/config", "server/localstore", "server/sysmem"},
 	"server/stats":               {"server/command", "server/metrics"},
 	"server/config":              {"engine", "engine/glob", "internal/spelling", "server/ratefields"},
-	"server/upstream":            {"engine", "engine/glob", "engine/purse", "engine/slot", "internal/atomicfile", "internal/closenotify", "internal/loans", "server/command", "server/decider"},
+	"server/upstream":            {"engine", "engine/glob", "engine/purse", "engine/slot", "internal/atomicfile", "internal/closenotify", "internal/loans", "server/clock", "server/command", "server/decider"},
 	"server/command":             {"engine", "engine/digits", "engine/glob", "engine/slot", "server/localstore", "server/resp", "server/tracking", "internal/clusterstatus", "internal/spelling", "engine/large"},
 	"server/command/all":         {"server/command"},
 	"server/command/data":        {"engine", "engine/datatype", "engine/digits", "engine/script", "engine/scriptcache", "server/command", "server/monitor", "server/resp", "engine/large", "engine/blocks"},

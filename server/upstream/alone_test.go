@@ -126,21 +126,24 @@ func TestErrorOfHomeIsNoGrant(t *testing.T) {
 	}
 }
 
-// Holders that are clients of a region have their loans of keys of home at home, under the region's name.
-func TestLoansByHome(t *testing.T) {
+// A region lends tokens of home on to holders with a FOR. Loans without one are made by home, under the region's name.
+func TestLoansOfLoans(t *testing.T) {
 	home := start(t, "", nil)
 	region := start(t, home.address, nil)
 	c, h := dial(t, region.address), dial(t, home.address)
-	const lend = "RL.LEND g:1 TB 100 1/1h 5 %s %d %d LEFT %d FOR 1m"
+	const lend = "RL.LEND g:1 TB 100 1/1h 5 %s %d %d LEFT %d%s"
 	for i, step := range []struct {
 		command string
 		want    [5]int64
 	}{
-		{fmt.Sprintf(lend, "me", 1, 0, 0), [5]int64{5, 100, 95, 5, 1}},
-		{fmt.Sprintf(lend, "me", 1, 0, 0), [5]int64{5, 100, 95, 5, 1}}, // again
-		{fmt.Sprintf(lend, "me", 2, 1, 2), [5]int64{5, 100, 90, 7, 2}},
+		{fmt.Sprintf(lend, "me", 1, 0, 0, " FOR 1m"), [5]int64{5, 100, 95, 5, 1}},
+		{fmt.Sprintf(lend, "me", 1, 0, 0, " FOR 1m"), [5]int64{5, 100, 95, 5, 1}}, // again
+		{fmt.Sprintf(lend, "me", 2, 1, 2, " FOR 1m"), [5]int64{5, 100, 90, 7, 2}},
 		{"RL.RETURN g:1 me 3 2 4", [5]int64{4, 100, 94, 0, 0}},
-		{fmt.Sprintf(lend, "me", 4, 0, 0), [5]int64{5, 100, 89, 5, 4}},
+		{fmt.Sprintf(lend, "me", 4, 0, 0, " FOR 1m"), [5]int64{5, 100, 89, 5, 4}},
+		{fmt.Sprintf(lend, "forever", 1, 0, 0, ""), [5]int64{5, 100, 84, 5, 1}},
+		{"RL.RETURN g:1 forever 2 1 5", [5]int64{5, 100, 89, 0, 0}},
+		{"RL.RETURN g:1 nobody 2 1 5", [5]int64{0, 100, 89, 0, 0}},
 	} {
 		got, failure := c.do(step.command)
 		if failure != "" || len(got) != 5 || [5]int64(got) != step.want {
@@ -152,5 +155,53 @@ func TestLoansByHome(t *testing.T) {
 	}
 	if _, failure := c.do("RL.LEND g:1 TB 100 1/1h 5 " + strings.Repeat("x", 250) + " 1 0"); !strings.HasPrefix(failure, "ERR ") {
 		t.Errorf("a long name: %q", failure)
+	}
+}
+
+// A region has more holders of a key than home, which knows one of them: the region.
+func TestRegionHasMoreHolders(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c, h := dial(t, region.address), dial(t, home.address)
+	const holders = 100
+	for i := range holders {
+		if got, failure := c.do(fmt.Sprintf("RL.LEND g:1 TB 1000 1/1h 1 holder%d 1 0 FOR 1m", i)); failure != "" || got[0] != 1 {
+			t.Fatalf("holder %d: %v %s", i, got, failure)
+		}
+	}
+	left := func() int64 {
+		got, failure := h.do("TB.ACQUIRE g:1 1000 1/1h PEEK") // which would take one
+		if failure != "" {
+			t.Fatal(failure)
+		}
+		return got[2]
+	}
+	if n := left(); n != 1000-holders-1 {
+		t.Errorf("%d tokens are left at home", n)
+	}
+	region.end()
+	if n := left(); n != 1000-holders-1 {
+		t.Errorf("%d tokens are left at home, after the end of a region with %d tokens of others", n, holders)
+	}
+}
+
+// A region that cannot reach home lends on what it has, for as long as its own loan lasts.
+func TestLoansWithoutHome(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c := dial(t, region.address)
+	if got, failure := c.do("RL.LEND g:1 TB 1000 1/1h 10 me 1 0 FOR 1m"); failure != "" || got[0] != 10 {
+		t.Fatalf("%v %s", got, failure)
+	}
+	home.end()
+	testwait.Until(t, "the region knows that home is gone", func() bool { return !region.upstream.Status().Connected })
+	if got, failure := c.do("RL.LEND g:1 TB 1000 1/1h 0 me 2 1 LEFT 5 FOR 30s"); failure != "" || got[3] != 5 {
+		t.Errorf("a renewal in time: %v %s", got, failure)
+	}
+	if got, failure := c.do("RL.LEND g:1 TB 1000 1/1h 0 me 3 2 LEFT 5 FOR 1h"); !strings.HasPrefix(failure, "UPSTREAM ") {
+		t.Errorf("a renewal beyond the region's loan: %v %s", got, failure)
+	}
+	if got, failure := c.do("RL.LEND g:2 TB 1000 1/1h 5 me 4 0 FOR 1m"); !strings.HasPrefix(failure, "UPSTREAM ") {
+		t.Errorf("of a key without tokens: %v %s", got, failure)
 	}
 }

@@ -21,8 +21,8 @@ func (u *Upstream) newForward(op *engine.Op) (f *forward, ok bool) {
 
 // settle implements [waiting].
 func (f *forward) settle(res *engine.Result, done func()) (finished bool) {
-	f.u.home.send(f.u.opt.Timeout, f.op.Key, wordsOf(&f.op), func(r reply, err error) {
-		if *res = resultOf(&f.op, &r, err); res.Status == loans.Refused {
+	f.u.askLoan(f.op, func(got engine.Result) {
+		if *res = got; res.Status == loans.Refused {
 			res.Status = engine.NoHome
 		}
 		if res.Status == engine.OK {

@@ -15,14 +15,13 @@ func (u *Upstream) lend(ops ...engine.Op) []engine.Result {
 	results := make([]engine.Result, len(ops))
 	var sent sync.WaitGroup
 	for i := range ops {
-		words := wordsOf(&ops[i])
-		if words == nil {
+		if ops[i].Verb == engine.Look { // the user at home need not have RL.INFO
 			results[i].Status = loans.Refused
 			continue
 		}
 		sent.Add(1)
-		u.home.send(u.opt.Timeout, ops[i].Key, words, func(r reply, err error) {
-			results[i] = resultOf(&ops[i], &r, err)
+		u.askLoan(ops[i], func(res engine.Result) {
+			results[i] = res
 			sent.Done()
 		})
 	}
@@ -30,7 +29,7 @@ func (u *Upstream) lend(ops ...engine.Op) []engine.Result {
 	return results
 }
 
-// wordsOf returns the command of an operation, nil for a Look: the user at home need not have RL.INFO.
+// wordsOf returns the command of an operation.
 func wordsOf(op *engine.Op) []string {
 	switch op.Verb {
 	case engine.Lend:

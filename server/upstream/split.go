@@ -68,6 +68,12 @@ func (s *split) add(at int, k kind) {
 		r := s.u.newSeveral(&op)
 		op, w = r.Asked, r
 	case byHome:
+		if s.u.opt.Alone { // otherwise the holder may come to another node next
+			if l := s.u.lender.take(&op); l != nil {
+				op, w = engine.Op{Verb: engine.Look, Key: l.op.Key}, l
+				break
+			}
+		}
 		f, ok := s.u.newForward(&op)
 		if !ok {
 			s.refuse(at, engine.NotAwayFromHome)

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,7 +58,9 @@ type Upstream struct {
 	home   *routes
 	turns  loans.Turns // of steps in the store
 	keeper *loans.Keeper
-	stop   context.CancelFunc // of the keeper
+	lender *lender
+	work   sync.WaitGroup     // of the lender
+	stop   context.CancelFunc // of the keeper and the lender
 	counts counts
 }
 
@@ -91,7 +94,10 @@ func New(o Options) *Upstream {
 	}
 	first.start()
 	ctx, cancel := context.WithCancel(context.Background())
-	u.stop, u.keeper = cancel, loans.New(ctx, u.loans())
+	u.stop, u.keeper, u.lender = cancel, loans.New(ctx, u.loans()), newLender(o.Holder, u.askLoan)
+	if o.Alone {
+		u.work.Go(func() { u.lender.run(ctx) })
+	}
 	return u
 }
 
@@ -111,6 +117,11 @@ func (u *Upstream) loans() loans.Options {
 		DenyFor: u.opt.DenyFor, For: u.opt.LoanTime,
 		TidyEvery: tidyEvery, Low: 1. / 2, LowLeading: 1. / 2, MaxReturns: maxIdle,
 	}
+}
+
+// askLoan asks home for a Lend, Return or Acquire.
+func (u *Upstream) askLoan(op engine.Op, answer func(engine.Result)) {
+	u.home.send(u.opt.Timeout, op.Key, wordsOf(&op), func(r reply, err error) { answer(resultOf(&op, &r, err)) })
 }
 
 // here is the one place that has the purses: the store of this server or cluster.
@@ -142,10 +153,17 @@ func (u *Upstream) dropAll() {
 	}
 }
 
-// Close ends the connection to home. A server alone returns all tokens first, as far as there is time.
+// Close ends the connection to home. The tokens that this process alone has are returned first, as far as there is
+// time.
 func (u *Upstream) Close(ctx context.Context) {
-	for passed := 0; u.opt.Alone && ctx.Err() == nil && u.purseCount() > 0 && u.isConnected(); {
-		passed = u.keeper.ReturnAll(passed)
+	for passed := 0; ctx.Err() == nil && u.isConnected(); {
+		hasPurses := u.opt.Alone && u.purseCount() > 0
+		if hasPurses {
+			passed = u.keeper.ReturnAll(passed)
+		}
+		if !u.lender.returnAll() && !hasPurses {
+			break
+		}
 		select {
 		case <-time.After(lookEvery):
 		case <-ctx.Done():
@@ -154,6 +172,7 @@ func (u *Upstream) Close(ctx context.Context) {
 	u.stop()
 	u.home.close()
 	u.keeper.Close()
+	u.work.Wait()
 }
 
 // Decide implements [decider.Decider].
@@ -195,12 +214,12 @@ func (u *Upstream) purseCount() (sum int64) {
 
 // Status returns the state of the connection and the counts.
 func (u *Upstream) Status() Status {
-	c, of := &u.counts, u.keeper.Counts()
+	c, l, of := &u.counts, u.lender, u.keeper.Counts()
 	s := Status{
 		Purses: u.purseCount(),
 		Local:  c.local.Load(), Asked: c.asked.Load() + of.Answered, Repeated: c.repeated.Load() + of.Denied - of.Answered,
 		Failed: c.failed.Load(), Uncertain: c.uncertain.Load(),
-		Lends: of.Operations, Lent: of.Lent, Returned: of.Returned, Dropped: c.dropped.Load() + of.Dropped,
+		Lends: of.Operations + l.lends.Load(), Lent: of.Lent + l.lent.Load(), Returned: of.Returned + l.returned.Load(), Dropped: c.dropped.Load() + of.Dropped,
 	}
 	s.GrantedAlone, s.DeniedAlone = c.grantedAlone.Load(), c.deniedAlone.Load()
 	s.Connected, s.Failure = u.home.status()
