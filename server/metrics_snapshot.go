@@ -111,6 +111,15 @@ func (s *Server) Ready() error {
 	return nil
 }
 
+// Warning says which groups of keys have no leader, since when, and what to do; "" if all have one. A server is ready
+// nevertheless, because it answers requests for all other keys.
+func Warning(s *Server) string {
+	if s.env.Cluster == nil {
+		return ""
+	}
+	return s.env.Cluster.Status().LeaderlessText
+}
+
 // policyCounts are the decisions of the first policies by name, and the sum of the others.
 func policyCounts(keys localstore.Counts) (policies []metrics.PolicyCounts, count int64) {
 	keys.PolicyCounts(func(p policy.Policy) {

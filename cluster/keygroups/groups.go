@@ -43,6 +43,8 @@ type Groups struct {
 	leaving map[int]bool // by number: the replica has left its group, and ends
 	notes   notes
 	started atomic.Pointer[[]Group] // from group 1 on
+
+	leaderless atomic.Pointer[string] // which groups have no leader, since when, and what to do; nil if all have one
 }
 
 // New returns the groups of a node, of which none has begun. They run until ctx ends.

@@ -31,6 +31,9 @@ func (k *Groups) AddStatus(s *clusterstatus.Status) {
 		s.Groups = append(s.Groups, one)
 		s.Healthy = s.Healthy && (one.Healthy || one.LeaderID == "" && !k.statuses.IsLed(uint32(one.Number)))
 	}
+	if text := k.leaderless.Load(); text != nil {
+		s.LeaderlessText = *text
+	}
 	k.noteUnhealthy(s.Members, s.Groups)
 }
 

@@ -71,11 +71,14 @@ type Status struct {
 
 	FormatVersion uint32 // of the log's operations and entries: the newest that may be used, because every member knows it
 
-	Members      []Member // this node among them
-	Groups       []Group  // of keys; none where one leader decides all keys
-	Replicas     int      // of each group of keys; 0 for one on every node
-	AwaitsImport bool     // the cluster does not have the whole state of --cluster-import yet
-	Forming      bool     // there are to be several groups of keys, which have not begun
+	Members  []Member // this node among them
+	Groups   []Group  // of keys; none where one leader decides all keys
+	Replicas int      // of each group of keys; 0 for one on every node
+	// LeaderlessText says which groups of keys have had no leader for a while, since when, and what to do; "" if all have one.
+	LeaderlessText string
+
+	AwaitsImport bool // the cluster does not have the whole state of --cluster-import yet
+	Forming      bool // there are to be several groups of keys, which have not begun
 }
 
 // SharedLimits counts this node's requests with shared limits of other groups.

@@ -35,6 +35,8 @@ func TestReadiness(t *testing.T) {
 	expect(503, "starting: clients cannot connect yet")
 	h.serve()
 	expect(200, "ready")
+	n.status.Store(&clusterstatus.Status{Healthy: true, LeaderID: "a", LeaderlessText: "groups 3,4 have had no leader"})
+	expect(200, "ready\ngroups 3,4 have had no leader")
 	n.status.Store(&clusterstatus.Status{})
 	expect(503, "no leader")
 	n.status.Store(&clusterstatus.Status{Healthy: true, LeaderID: "b"})

@@ -87,6 +87,9 @@ func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
 		err := s.Ready()
 		if err == nil {
 			_, _ = w.Write([]byte("ready\n"))
+			if warning := server.Warning(s); warning != "" {
+				_, _ = w.Write([]byte(warning + "\n"))
+			}
 			return
 		}
 		reason = err.Error()
