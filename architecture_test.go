@@ -67,7 +67,7 @@ var within = map[string][]string{
 	"cluster/allowance":          {"engine", "engine/opcodec", "cluster/call", "cluster/propose"},
 	"cluster/purses":             {"engine", "engine/purse", "cluster/call"},
 	"cluster/asynclog":           {"cluster/clock", "cluster/notifier"},
-	"cluster/raftnode":           {"cluster/asynclog", "cluster/clock", "cluster/notifier", "cluster/oncelog", "cluster/raftstore", "cluster/rafttransport", "cluster/transport", "internal/timerslack"},
+	"cluster/raftnode":           {"cluster/asynclog", "cluster/clock", "cluster/fsm", "cluster/notifier", "cluster/oncelog", "cluster/raftstore", "cluster/rafttransport", "cluster/transport", "internal/timerslack"},
 	"cluster/group":              {"engine", "engine/opcodec", "persistence", "internal/clusterstatus", "cluster/allowance", "cluster/call", "cluster/clock", "cluster/forward", "cluster/fsm", "cluster/group/decide", "cluster/group/loans", "cluster/notifier", "cluster/oncelog", "cluster/placement", "cluster/propose", "cluster/purses", "cluster/raftnode", "cluster/raftstore", "cluster/transport"},
 	"cluster/group/decide":       {"engine", "engine/scriptcache", "cluster/allowance", "cluster/bloom", "cluster/call", "cluster/clock", "cluster/fsm", "cluster/group/loans", "cluster/purses"},
 	"cluster/group/loans":        {"engine", "cluster/clock", "cluster/fsm", "cluster/oncelog", "cluster/purses"},

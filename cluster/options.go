@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/peers"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/router"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine/store"
@@ -123,7 +124,7 @@ func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error))
 		Heartbeat: o.Heartbeat, DecideTimeout: o.DecideTimeout, DiskTimeout: o.DiskTimeout, LogBytes: o.LogBytes,
 		MeetEvery: o.MeetEvery,
 		Ahead:     o.Ahead, Allowance: o.Allowance, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot,
-		Additions: o.additions, Turns: o.Turns,
+		Additions: o.additions, Turns: o.Turns, Slices: raftnode.NewSlices(),
 	}
 }
 

@@ -23,10 +23,15 @@ func WriteBackup(to io.Writer, keys *store.Store, clock func() int64) (states, b
 // [ReadState]. Entries expired at now, Unix nanoseconds, are left out. It returns the latest time in the file.
 func ReadBackup(name string, in io.Reader, keys *store.Store, now int64) (found Recovered, err error) {
 	r := &recovery{store: keys, now: now}
-	blocks, err := disk.NewBlockReader(name, in, disk.SnapshotMagic)
-	if err == nil {
-		err = r.loadAll(blocks)
-	}
-	r.found.Snapshot = name
+	err = r.readBackup(name, in)
 	return r.found, err
+}
+
+func (r *recovery) readBackup(name string, in io.Reader) error {
+	r.found.Snapshot = name
+	blocks, err := disk.NewBlockReader(name, in, disk.SnapshotMagic)
+	if err != nil {
+		return err
+	}
+	return r.loadAll(blocks)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
@@ -71,6 +72,7 @@ func (l *loader) wait() error {
 func (l *loader) work() {
 	w := &loadWorker{loader: l}
 	for job := range l.jobs {
+		began := time.Now()
 		w.offset, w.entries = job.offset, w.entries[:0]
 		w.name = job.name
 		err := w.dec.decode(job.payload, w)
@@ -81,6 +83,9 @@ func (l *loader) work() {
 			l.failed(job, err)
 		}
 		l.buffers.Put(job.payload) //nolint:staticcheck // SA6002: a slice header is small beside a block
+		if l.r.rest != nil {
+			l.r.rest(time.Since(began))
+		}
 	}
 	l.states.Add(w.states)
 }

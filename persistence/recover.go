@@ -43,6 +43,7 @@ type recovery struct {
 	log      *slog.Logger
 	found    Recovered
 	dec      decoder
+	rest     func(took time.Duration) // after each block of a snapshot; nil for none
 
 	states int64 // of the snapshot
 

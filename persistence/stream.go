@@ -85,6 +85,14 @@ func (s *stateWriter) end() (states, bytes int64, err error) {
 // read. Damage is a [disk.DamageError] with the offset; one that [errors.Is] [disk.ErrNewer] was written by a newer
 // version. After an error the store has a part of the state, and must be cleared.
 func ReadState(in io.Reader, keys *store.Store, now int64) (stateTime, states int64, err error) {
-	found, err := ReadBackup(stateName, in, keys, now)
-	return found.Time, found.Keys, err
+	return ReadStateResting(in, keys, now, nil)
+}
+
+// ReadStateResting is [ReadState] beside other work: after each block rest gets the time that the block took, and may
+// sleep. Several goroutines call it. nil never rests.
+func ReadStateResting(in io.Reader, keys *store.Store, now int64, rest func(took time.Duration)) (stateTime, states int64,
+	err error) {
+	r := &recovery{store: keys, now: now, rest: rest}
+	err = r.readBackup(stateName, in)
+	return r.found.Time, r.found.Keys, err
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -126,6 +127,10 @@ func ReadSnapshotHead(from io.Reader) (head SnapshotHead, err error) {
 	return head, err
 }
 
+// Resting is a snapshot that is read beside other work. Rest is called after each block, by several goroutines, with the
+// time that the block took.
+type Resting interface{ Rest(took time.Duration) }
+
 // Restore implements raft.FSM: it replaces the state by a snapshot's. If the snapshot cannot be read, the node cannot
 // continue: it must not decide with a part of the state.
 func (f *Machine) Restore(from io.ReadCloser) error {
@@ -150,7 +155,11 @@ func (f *Machine) restore(from io.Reader) error {
 		return err
 	}
 	f.Store.Clear()
-	if _, _, err := persistence.ReadState(in, f.Store, head.Now); err != nil {
+	var rest func(took time.Duration)
+	if r, rests := from.(Resting); rests {
+		rest = r.Rest
+	}
+	if _, _, err := persistence.ReadStateResting(in, f.Store, head.Now, rest); err != nil {
 		return err
 	}
 	if head.Members == nil {

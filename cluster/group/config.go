@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -57,6 +58,8 @@ type Config struct {
 	IsRemoved func(node raft.ServerID) bool // reports whether an operator removed a node from the cluster
 	// IsToVote reports whether a member is to have a vote, and whether that is known; nil if the group's own log says so.
 	IsToVote func(member raft.ServerID) (votes, known bool)
+
+	Slices *raftnode.Slices // of the machine
 
 	Rounds *propose.Rounds // of this node's groups of keys; nil without any
 

@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -130,6 +131,8 @@ func connectMembers(g *Group) {
 	g.members = &membership{
 		opt: &g.opt, raft: g.raft, fsm: g.fsm, statuses: g.statuses, leader: g.leader, formats: g.formats, role: g.role,
 		transfers: g.transfers, log: g.log, ownProcess: g.holder.Report, changing: make(chan struct{}, 1),
+		joined:  map[raft.ServerID]time.Time{},
+		shorten: func() error { return g.compactor.Shorten(g.opt.Store.Bytes()) },
 	}
 	g.reader = &reader{fsm: g.fsm, role: g.role, statuses: g.statuses, ownStatus: g.OwnStatus}
 }

@@ -107,7 +107,8 @@ func (g *Group) noteCluster(before, now *fsm.Cluster) {
 func (g *Group) Start(messenger transport.Messenger) error {
 	err := g.raft.Start(raftnode.StartConfig{
 		Machine: g.fsm, Logs: g.logs, Stable: g.opt.Disk.Stable(), Snapshots: g.opt.Disk.Snapshots(),
-		Messenger: messenger, Observe: g.leader.observe, Beats: g.opt.Beats,
+		Messenger: messenger, Observe: g.leader.observe, Beats: g.opt.Beats, Slices: g.opt.Slices,
+		Latency: g.proposer.EntryLatency,
 	})
 	if err != nil {
 		if g.fsm.Broken != nil { // Raft only says that it could not load it

@@ -30,7 +30,11 @@ type membership struct {
 
 	ownProcess func() fsm.ProcessBody // as this node reports it
 
+	shorten func() error // shortens the log for a new member
+
 	changing chan struct{} // holds one token while members are being changed
+	// joined is when this leader made each node a member that has no vote yet. The holder of the token has it.
+	joined map[raft.ServerID]time.Time
 }
 
 // join makes a node a member, or records its new address. The node has no vote at first; promote gives it one when it
@@ -80,10 +84,16 @@ func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) err
 		change = ms.raft.AddVoter
 	}
 	err := ms.raft.Await(ctx, func() error {
+		if err := ms.shorten(); err != nil {
+			ms.log.Warn("cannot compact the log for a new member", "error", err)
+		}
 		return change(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout).Error()
 	})
 	if err != nil {
 		return err
+	}
+	if !vote {
+		ms.joined[j.ID] = time.Now()
 	}
 	ms.log.Info("member", "id", j.ID, "address", j.Address)
 	return ms.write(ctx, j.ID, &j.Member)
@@ -96,6 +106,7 @@ func (ms *membership) replace(ctx context.Context, old raft.Server, j JoinReques
 	if err := ms.write(ctx, j.ID, &j.Member); err != nil {
 		return err
 	}
+	delete(ms.joined, old.ID)
 	err := ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(old.ID, 0, changeTimeout).Error() })
 	if err != nil {
 		return err
@@ -129,7 +140,6 @@ func (ms *membership) promote(ctx context.Context) {
 				ms.log.Once("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
 				continue
 			}
-			ms.log.Info("a member has the state and votes now", "id", s.ID)
 		case s.Suffrage == raft.Voter && known && !votes:
 			err := ms.change(ctx, func(ctx context.Context) error { return ms.takeVote(ctx, s.ID) })
 			if err != nil && !errors.Is(err, errHandedOver) {
@@ -150,7 +160,17 @@ func (ms *membership) isToVote(id raft.ServerID) (votes, known bool) {
 
 func (ms *membership) giveVote(ctx context.Context, s raft.Server) error {
 	return ms.change(ctx, func(ctx context.Context) error {
-		return ms.raft.Await(ctx, func() error { return ms.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error() })
+		err := ms.raft.Await(ctx, func() error { return ms.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error() })
+		if err != nil {
+			return err
+		}
+		about := []any{"id", s.ID}
+		if since, known := ms.joined[s.ID]; known { // unknown to a new leader
+			about = append(about, "after", time.Since(since).Round(time.Millisecond))
+		}
+		delete(ms.joined, s.ID)
+		ms.log.Info("a member has the state and votes now", about...)
+		return nil
 	})
 }
 
@@ -263,6 +283,7 @@ func (ms *membership) remove(ctx context.Context, o AdminRequest) error {
 	if err := ms.formats.propose(ctx, fsm.KindMember, fsm.MemberBody{ID: s.ID, Removed: true}); err != nil {
 		return err
 	}
+	delete(ms.joined, s.ID)
 	ms.log.Info("removed member", "id", s.ID)
 	return ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(s.ID, 0, changeTimeout).Error() })
 }

@@ -62,3 +62,13 @@ func (p *Proposer) HasNoneInFlight() bool {
 	defer p.mu.Unlock()
 	return len(p.inFlight) == 0
 }
+
+// EntryLatency is about the time from proposing an entry to having applied it, 0 before the first entry.
+func (p *Proposer) EntryLatency() time.Duration {
+	if p.Rounds != nil {
+		return p.Rounds.entryLatency()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.linger.latency
+}

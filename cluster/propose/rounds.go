@@ -33,6 +33,12 @@ func (r *Rounds) observe(took time.Duration) {
 	r.latency += (took - r.latency) / 8
 }
 
+func (r *Rounds) entryLatency() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.latency
+}
+
 // joinsRound puts the first entry off until the next round, and reports whether it did. The caller holds p.mu.
 func (p *Proposer) joinsRound() bool {
 	if p.Rounds == nil || p.isDue || len(p.queue) > 1 || p.queue[0].kind != fsm.KindDecisions ||

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/asynclog"
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -29,8 +31,19 @@ type durableMachine struct {
 	machine
 	log       *asynclog.Log
 	onRestore func(*raft.SnapshotMeta) // called after a snapshot has replaced the state
-	applied   uint64                   // index of the last entry in the state, as far as Raft tells
-	ended     bool                     // an entry was not applied, so none of the following is
+	slices    *Slices
+	node      *Node
+	applied   uint64 // index of the last entry in the state, as far as Raft tells
+	ended     bool   // an entry was not applied, so none of the following is
+
+	done  atomic.Uint64 // is applied, once the entry's effect can be seen
+	moved notifier.Notifier
+}
+
+// note notes that an entry has had its effect.
+func (m *durableMachine) note(index uint64) {
+	m.done.Store(index)
+	m.moved.Broadcast()
 }
 
 // Apply implements raft.FSM. It returns an error if the log was stopped before the entry was on the disk.
@@ -39,6 +52,7 @@ func (m *durableMachine) Apply(entry *raft.Log) any {
 		return raft.ErrRaftShutdown
 	}
 	m.applied = entry.Index
+	defer m.note(entry.Index)
 	return m.machine.Apply(entry)
 }
 
@@ -47,6 +61,7 @@ func (m *durableMachine) StoreConfiguration(index uint64, c raft.Configuration) 
 	if !m.ended {
 		m.applied = index
 		m.machine.StoreConfiguration(index, c)
+		m.note(index)
 	}
 }
 
@@ -65,9 +80,12 @@ func (m *durableMachine) Restore(from io.ReadCloser) error {
 		return errors.Join(fmt.Errorf("the snapshot of entry %d is stale: entry %d is applied", meta.Index, m.applied),
 			from.Close())
 	}
+	from, ended := m.resting(from)
+	defer ended()
 	err := m.machine.Restore(from)
 	if err == nil {
 		m.applied = meta.Index
+		m.note(meta.Index)
 		m.onRestore(meta)
 	}
 	return err
@@ -147,8 +165,12 @@ func metaOf(from io.ReadCloser) *raft.SnapshotMeta {
 // entry that is only on their own disk.
 type durableTransport struct {
 	*transport.RaftTransport
-	log   *asynclog.Log
-	leads func(term uint64) bool // reports whether this node leads in a term
+	log      *asynclog.Log
+	leads    func(term uint64) bool // reports whether this node leads in a term
+	isNeeded func(id raft.ServerID, index uint64) bool
+	machine  *durableMachine
+	slices   *Slices
+	latency  func() time.Duration // of an entry, about
 	// beats is the time at whose multiples messages without entries leave, together with other groups' messages; 0 for
 	// at once.
 	beats time.Duration
@@ -161,6 +183,14 @@ func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 		t.hold(id, args)
 		t.addEntries(args)
 	}
+	if t.lagsBehind(id, args) {
+		return t.sendSlice(id, target, args, resp)
+	}
+	return t.send(id, target, args, resp)
+}
+
+func (t durableTransport) send(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) error {
 	args.LeaderCommitIndex = min(args.LeaderCommitIndex, t.log.Durable())
 	// its entries may be from the next leader, after an entry of this node that was replaced while they were read
 	if !t.leads(args.Term) {

@@ -76,7 +76,8 @@ func newFollower(t *testing.T) *follower {
 		t.Error(err)
 	})
 	err = f.Start(StartConfig{Machine: f.machine, Logs: f.store.Logs(), Stable: f.store.Stable(),
-		Snapshots: f.store.Snapshots(), Messenger: f.fed, Observe: func(*raft.Observation) bool { return false }})
+		Snapshots: f.store.Snapshots(), Messenger: f.fed, Slices: NewSlices(),
+		Observe: func(*raft.Observation) bool { return false }})
 	if err != nil {
 		t.Fatal(err)
 	}

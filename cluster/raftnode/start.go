@@ -27,6 +27,8 @@ type StartConfig struct {
 	Messenger transport.Messenger // carries messages between the group's members; none arrive before Start
 	// Beats is the time at whose multiples this group and others send messages that can wait; 0 for a group that is alone.
 	Beats   time.Duration
+	Slices  *Slices                      // of the machine
+	Latency func() time.Duration         // of an entry, about
 	Observe func(*raft.Observation) bool // a filter of Raft's observations, which sees each one and delivers none
 }
 
@@ -57,10 +59,10 @@ func (n *Node) Start(s StartConfig) error {
 	if n.entries, err = asynclog.New(cache, n.leads, n.log); err != nil {
 		return err
 	}
-	durable := &durableMachine{machine: s.Machine, log: n.entries, onRestore: n.restored.Store}
+	durable := &durableMachine{machine: s.Machine, log: n.entries, onRestore: n.restored.Store, slices: s.Slices, node: n}
 	s.Messenger.Inspect(n.inspect)
 	n.Raft, err = newRaft(config, durable, n.entries, n.votes(s.Stable, s.Logs), snapshots{s.Snapshots},
-		durableTransport{n.Transport, n.entries, n.leadsIn, s.Beats})
+		durableTransport{n.Transport, n.entries, n.leadsIn, n.isNeeded, durable, s.Slices, s.Latency, s.Beats})
 	if err != nil {
 		n.entries.Close()
 		return err

@@ -32,7 +32,7 @@ func TestCommitIndexWithinTheMessage(t *testing.T) {
 				"sent": func() error { return a.AppendEntries("b#1", "b", sent, resp) },
 				"by one that does not": func() error {
 					m := message()
-					m.Entries = fitting(m.Entries)
+					m.Entries = Fitting(m.Entries, maxEntriesBytes)
 					l, err := a.links.take("b")
 					if err == nil {
 						_, err = l.ask(a.links.timeout, a.head(kindAppendEntries, "b#1"), m, resp, nil)

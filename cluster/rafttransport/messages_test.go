@@ -165,7 +165,7 @@ func TestEntriesOfOneMessage(t *testing.T) {
 		{[]*raft.Log{entry(maxEntriesBytes / 2), entry(maxEntriesBytes / 4), entry(maxEntriesBytes)}, 2},
 		{[]*raft.Log{entry(10), entry(0), entry(10)}, 3},
 	} {
-		if got := len(fitting(c.entries)); got != c.want {
+		if got := len(Fitting(c.entries, maxEntriesBytes)); got != c.want {
 			t.Errorf("%d of %d entries fit, not %d", got, len(c.entries), c.want)
 		}
 	}

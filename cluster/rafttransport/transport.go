@@ -76,7 +76,7 @@ func (t *Transport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (ra
 // AppendEntries implements raft.Transport. It removes from args the entries that are too many for one message.
 func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
 	resp *raft.AppendEntriesResponse) error {
-	args.Entries = fitting(args.Entries)
+	args.Entries = Fitting(args.Entries, maxEntriesBytes)
 	capCommit(args) // for followers of a version that does not
 	return t.ask(id, target, kindAppendEntries, args, resp)
 }
@@ -106,11 +106,11 @@ func bytesOf(entries []*raft.Log) (size int) {
 	return size
 }
 
-// fitting returns as many of the first entries as one message takes.
-func fitting(entries []*raft.Log) []*raft.Log {
+// Fitting returns as many of the first entries as have at most a number of bytes, but at least one.
+func Fitting(entries []*raft.Log, bytes int) []*raft.Log {
 	size := 0
 	for i := range entries {
-		if size += bytesOf(entries[i : i+1]); size > maxEntriesBytes && i > 0 {
+		if size += bytesOf(entries[i : i+1]); size > bytes && i > 0 {
 			return entries[:i]
 		}
 	}
