@@ -33,6 +33,7 @@ import (
 	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/testnet"
+	"github.com/stintdb/stint/internal/testspec"
 	"github.com/stintdb/stint/server/command/data"
 )
 
@@ -248,6 +249,9 @@ type simulated struct {
 
 	messenger func(*group.Group, transport.Messenger) transport.Messenger // see Options
 
+	ledger  testspec.Ledger
+	tracers []*testspec.Tracer // of all stores that there have been
+
 	skewMu sync.Mutex
 	skew   map[string]time.Duration
 	boots  map[string]int
@@ -264,6 +268,7 @@ func simulate(t *testing.T, names ...string) *simulated {
 func simulateWith(t *testing.T, prepare func(s *simulated), names ...string) *simulated {
 	t.Helper()
 	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]transaction.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
+	t.Cleanup(s.followed)
 	out := io.Discard
 	if simLog {
 		out = os.Stderr
@@ -295,7 +300,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 	if commands == nil {
 		commands = &data.Executor{}
 	}
-	config := store.Config{Shards: 4, Replicated: true, Commands: commands}
+	config := store.Config{Shards: 4, Replicated: true, Commands: commands, Trace: s.traced(0)}
 	if s.warnings != nil {
 		config.Warned = s.warnings()
 	}
@@ -320,13 +325,38 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 	for number := 0; number <= s.groups && s.groups > 0; number++ {
 		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }
 		o.KeyStores = append(o.KeyStores,
-			store.New(store.Config{Shards: 4, Replicated: true, Commands: &data.Executor{Owns: owns}, Owns: owns}))
+			store.New(store.Config{Shards: 4, Replicated: true, Commands: &data.Executor{Owns: owns}, Owns: owns, Trace: s.traced(number)}))
 	}
 	if s.groups > 0 {
 		o.Store.Close()
 		o.Store, o.KeyStores = o.KeyStores[0], o.KeyStores[1:]
 	}
 	return o
+}
+
+// traced returns the Trace of a store of a group. At the end of the test its loans and purses must have followed the
+// specification.
+func (s *simulated) traced(number int) func(int64, []engine.Op, []engine.Result) {
+	tracer := &testspec.Tracer{Holder: fmt.Sprint(keyspace.GroupHolder, number)}
+	if s.shared != nil { // all loans of purses are made here
+		tracer.Ledger = &s.ledger
+	}
+	s.tracers = append(s.tracers, tracer)
+	return tracer.Trace
+}
+
+// followed fails the test if a store has not followed the specification.
+func (s *simulated) followed() {
+	all := 0
+	for _, tracer := range s.tracers {
+		events, err := tracer.Err()
+		if all += events; err != nil {
+			s.t.Error(err)
+		}
+	}
+	if all > 0 {
+		s.t.Logf("%d operations on loans and purses followed the specification, of %d stores", all, len(s.tracers))
+	}
 }
 
 // networkOf returns the network as a node sees it, with names to look up if the test has a resolver.

@@ -194,7 +194,7 @@ func (h *history) send(x *holder, op engine.Op) {
 
 // carryOut has the store carry out a holder's operation, which arrived now.
 func (h *history) carryOut(op engine.Op) (res engine.Result) {
-	loan := *op.Loan
+	asked, loan := op, *op.Loan
 	op.Loan = &loan
 	if h.fault.carryOut != nil {
 		res = h.fault.carryOut(h, &op)
@@ -212,6 +212,7 @@ func (h *history) carryOut(op engine.Op) (res engine.Result) {
 		h.Ignored++
 	}
 	h.endWindow()
+	h.tracer.Trace(h.now, []engine.Op{asked}, []engine.Result{res})
 	return res
 }
 
@@ -243,9 +244,12 @@ func (h *history) replace(x int) {
 	old.dead = true
 	h.holders[x] = h.newHolder()
 	h.after(h.delay(), func() {
-		if h.ask(engine.Op{Verb: engine.Void, Key: lentKey, Who: old.name, Options: engine.Force}).Granted > 0 {
+		void := engine.Op{Verb: engine.Void, Key: lentKey, Who: old.name, Options: engine.Force}
+		res := h.ask(void)
+		if res.Granted > 0 {
 			h.Voids++
 		}
+		h.tracer.Trace(h.now, []engine.Op{void}, []engine.Result{*res})
 		h.endWindow()
 	})
 }

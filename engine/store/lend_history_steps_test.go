@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/internal/testspec"
 )
 
 const never = math.MaxInt64
@@ -36,7 +37,8 @@ type history struct {
 	reserved   int   // requests that were to be remembered
 	windowEnd  int64 // of a limit whose windows begin with the first request: that of the store
 	excess     int64 // most tokens beyond the limit
-	differs    bool  // a store that was loaded from a snapshot, and replayed the later operations, has another state
+	tracer     testspec.Tracer
+	differs    bool // a store that was loaded from a snapshot, and replayed the later operations, has another state
 
 	snapshot *Snapshot
 	since    []timedOp // that the store carried out after the snapshot

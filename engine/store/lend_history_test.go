@@ -32,30 +32,41 @@ func TestLoansNeverExceedTheLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var done work
+			events := 0
 			for seed := range uint64(max(1, *histories/len(lentLimits))) {
 				h := play(seed, limit, fault{})
 				if h.excess > 0 || h.differs {
 					t.Fatalf("seed %d: %d tokens more than the limit; replay differs: %t", seed, h.excess, h.differs)
 				}
+				n, err := h.tracer.Err()
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
 				done.add(&h.work)
+				events += n
 			}
 			done.check(t, limit)
+			t.Logf("%d operations on loans follow the specification", events)
 		})
 	}
 }
 
-// Each fault makes some history exceed the limit, so the test above can fail.
+// Each fault makes some history exceed the limit, and another leave the specification, so the test above can fail.
 func TestHistoriesShowFaults(t *testing.T) {
 	for _, f := range faults {
 		for name, limit := range lentLimits {
 			t.Run(f.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
+				exceeds, strays := false, false
 				for seed := range uint64(3000) {
-					if play(seed, limit, f).excess > 0 {
+					h := play(seed, limit, f)
+					_, err := h.tracer.Err()
+					exceeds, strays = exceeds || h.excess > 0, strays || err != nil
+					if exceeds && strays {
 						return
 					}
 				}
-				t.Error("no history shows the fault")
+				t.Errorf("histories exceed the limit: %t, leave the specification: %t", exceeds, strays)
 			})
 		}
 	}

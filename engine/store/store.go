@@ -19,6 +19,7 @@ type Store struct {
 	requests     *request.Runner
 	transactions *transaction.Runner
 	scripts      scriptcache.Cache
+	trace        func(now int64, ops []engine.Op, results []engine.Result)
 }
 
 // Config configures a store.
@@ -37,6 +38,9 @@ type Config struct {
 	// operation states: a check with others is answered with [engine.CrossSlot].
 	Owns   func(key []byte) bool
 	Shards int // a power of two up to 65536; 0 for the default of 1024
+	// Trace is given all operations that were applied, with their results, and nil once the state is replaced. It must not
+	// keep them. Nil except in tests.
+	Trace func(now int64, ops []engine.Op, results []engine.Result)
 }
 
 // Beside returns an empty store of which [Store.Hash] is the same.
@@ -46,7 +50,7 @@ func (s *Store) Beside(o Config) *Store { return newBeside(&s.keys, o) }
 func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
-	s := &Store{}
+	s := &Store{trace: o.Trace}
 	s.keys.Init(keyspace.Config{
 		MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other,
 		Owns: o.Owns, Changed: o.Changed, Warned: o.Warned,

@@ -10,6 +10,9 @@ import (
 // [keyspace.Keyspace.Instant].
 func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 	s.apply(now, ops, results, false)
+	if s.trace != nil {
+		s.trace(now, ops, results)
+	}
 }
 
 // ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them. An Expect
@@ -23,6 +26,9 @@ func (s *Store) ApplyAtomic(now int64, ops []engine.Op, results []engine.Result)
 		return
 	}
 	s.apply(now, ops, results, true)
+	if s.trace != nil {
+		s.trace(now, ops, results)
+	}
 }
 
 // shardsOf lists the shards that ops touch, some perhaps twice; all of them where that shows only later.
@@ -131,4 +137,7 @@ func (s *Store) Clear() {
 	s.scripts.Clear()
 	s.policies.Clear()
 	s.transactions.Clear()
+	if s.trace != nil {
+		s.trace(0, nil, nil)
+	}
 }

@@ -1,0 +1,201 @@
+package testspec
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/purse"
+)
+
+// Tracer follows the loans and purses of one store by the rules of [Record] and [Purse], and compares them with the
+// store's answers. Trace takes them, as the Trace of a store's configuration.
+type Tracer struct {
+	Ledger *Ledger // of all stores; nil if the other sides of loans are not traced
+	Holder string  // under which the purses of this store have their loans; only with a Ledger
+
+	mu        sync.Mutex
+	loans     map[loanName]*lasting
+	purses    map[string]*Purse[int64]
+	isPartial bool // the state was replaced: loans and purses that are not known are taken as they are
+	events    int
+	err       error
+}
+
+// loanName names a loan in a store.
+type loanName struct{ key, holder string }
+
+// lasting is a loan with an end.
+type lasting struct {
+	Record[int64]
+	until int64 // 0 for never
+}
+
+// Ledger has what was lent by each operation, whatever store it was.
+type Ledger struct{ lent sync.Map } // from lending to tokens
+
+// lending names an operation.
+type lending struct {
+	loanName
+	number int64
+}
+
+// Err returns the first answer that the rules do not permit, and how many answers were compared.
+func (t *Tracer) Err() (events int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.events, t.err
+}
+
+// Trace follows operations that a store has carried out. Without any, the state was replaced.
+func (t *Tracer) Trace(now int64, ops []engine.Op, results []engine.Result) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.isPartial = t.isPartial || ops == nil; ops == nil || t.loans == nil {
+		t.loans, t.purses = map[loanName]*lasting{}, map[string]*Purse[int64]{}
+	}
+	for i := range ops {
+		op, res, err := &ops[i], &results[i], error(nil)
+		switch isForced := op.Options&engine.Force != 0; {
+		case res.Status != engine.OK:
+			continue
+		case op.Verb == engine.Lend, op.Verb == engine.Return, op.Verb == engine.Void && isForced:
+			err = t.lend(now, op, res)
+		case op.Verb == engine.Prepare && len(res.Reply) == purse.Bytes:
+			err = t.prepare(op, res)
+		case op.Verb == engine.Deposit && len(res.Reply) == purse.Bytes:
+			err = t.deposit(op, res)
+		default:
+			continue
+		}
+		if t.events++; err != nil && t.err == nil {
+			t.err = err
+		}
+	}
+}
+
+// lend compares the answer to an operation on a loan. How many tokens are lent is the limiter's choice.
+func (t *Tracer) lend(now int64, op *engine.Op, res *engine.Result) error {
+	ask, answer := Ask[int64]{Verb: Void}, Answer[int64]{Named: int64(res.Number), Lent: res.Granted, Held: res.Lent}
+	if loan := op.Loan; op.Verb != engine.Void {
+		ask = Ask[int64]{Return, int64(loan.Number), int64(loan.Previous), loan.Left, int64(op.Keep), op.MaxWait != 0}
+		answer.To = ask.Number
+	}
+	if op.Verb == engine.Lend {
+		answer.Lent = min(res.Granted, max(0, res.Lent-ask.Left)) // the rest was granted to requests that wait
+		ask.Verb, ask.Keep, ask.Renews = Lend, 0, ask.Renews || res.Granted > answer.Lent
+	}
+	name := loanName{string(op.Key), string(op.Who)}
+	loan, isKnown := t.loans[name]
+	if !isKnown {
+		loan = &lasting{}
+		if t.loans[name] = loan; t.isPartial {
+			loan.Record = Record[int64]{answer.Held, answer.Named}
+			if ask.Verb == Lend && answer.Named == ask.Number {
+				t.note(name, ask.Number, answer.Lent)
+			}
+			return nil
+		}
+	}
+	if loan.until != 0 && loan.until <= now {
+		*loan = lasting{}
+	}
+	before := loan.Record
+	want, _, carried := loan.Carry(ask, answer.Lent, "")
+	if loan.Held == 0 {
+		loan.until = 0
+	} else if carried && ask.Verb == Lend {
+		if loan.until = 0; op.MaxWait != 0 {
+			loan.until = now + op.MaxWait
+		}
+	}
+	if carried && ask.Verb == Lend {
+		t.note(name, ask.Number, answer.Lent)
+	}
+	if answer != want {
+		return fmt.Errorf("%s asks %+v of the loan %+v: the answer is %+v, and the rules say %+v", op.Who, ask, before, answer, want)
+	}
+	return nil
+}
+
+// known returns what is known of a purse, and what it is now.
+func (t *Tracer) known(op *engine.Op, res *engine.Result) (known, now *Purse[int64]) {
+	p := purse.Of(res)
+	now = &Purse[int64]{Tokens: p.Tokens, Previous: int64(p.Previous), Number: int64(p.Number), Left: p.Left, Prepared: p.Prepared, Returning: p.Returning}
+	if p.Returning {
+		now.Back = p.Left
+	}
+	known, isKnown := t.purses[string(op.Key)]
+	if !isKnown {
+		if known = (&Purse[int64]{}); t.isPartial {
+			*known = *now
+		}
+	}
+	t.purses[string(op.Key)] = now
+	return known, now
+}
+
+// follows compares a purse with what the rules say. Requests may have spent tokens since.
+func follows(op *engine.Op, want Purse[int64], now *Purse[int64]) error {
+	before := want
+	if want.Tokens = now.Tokens; before.Tokens >= now.Tokens && want == *now {
+		return nil
+	}
+	return fmt.Errorf("the purse %s is %+v, and the rules say %+v, without what was spent", op.Key, *now, before)
+}
+
+// prepare compares a purse after a Prepare.
+func (t *Tracer) prepare(op *engine.Op, res *engine.Result) error {
+	known, now := t.known(op, res)
+	want := *known
+	if op.Options&engine.Force != 0 { // the tokens are dropped
+		return nil
+	}
+	if !want.Prepared && now.Prepared {
+		if now.Number <= known.Number {
+			return fmt.Errorf("the purse %s prepares operation %d after %d", op.Key, now.Number, known.Number)
+		}
+		want.Tokens = min(want.Tokens, now.Left)
+		want.Prepare(now.Number, op.Options&engine.Cancel != 0, 0, "")
+		if known.Tokens < now.Left {
+			return fmt.Errorf("the purse %s states %d as left, and had %d", op.Key, now.Left, known.Tokens)
+		}
+	}
+	return follows(op, want, now)
+}
+
+// deposit compares a purse after a Deposit, and the tokens that came in with what was lent.
+func (t *Tracer) deposit(op *engine.Op, res *engine.Result) error {
+	known, now := t.known(op, res)
+	number := int64(op.Loan.Number)
+	want := *known
+	if want.Expects(Answer[int64]{To: number}) {
+		if want.Hear(Answer[int64]{To: number, Named: int64(op.Loan.Previous), Held: want.Left + op.Tokens}); want.Previous == 0 && want.Tokens == 0 {
+			delete(t.purses, string(op.Key)) // it has ended
+		}
+		if t.Ledger != nil && op.Tokens > 0 && t.lentBy(op, number) != op.Tokens {
+			return fmt.Errorf("the purse %s takes %d tokens of operation %d, which was lent %d", op.Key, op.Tokens, number, t.lentBy(op, number))
+		}
+	} else if res.Granted > 0 {
+		return fmt.Errorf("the purse %s takes %d tokens of operation %d, which it does not expect", op.Key, res.Granted, number)
+	}
+	if now.Number == 0 && now.Tokens == 0 { // there is no purse
+		return nil
+	}
+	return follows(op, want, now)
+}
+
+// note notes the tokens that an operation was lent. An operation that ends a loan at the instant at which the next loan
+// begins has the same number, and is lent nothing.
+func (t *Tracer) note(name loanName, number, tokens int64) {
+	if t.Ledger != nil && tokens > 0 {
+		t.Ledger.lent.Store(lending{name, number}, tokens)
+	}
+}
+
+// lentBy returns the tokens that an operation was lent.
+func (t *Tracer) lentBy(op *engine.Op, number int64) (tokens int64) {
+	value, _ := t.Ledger.lent.Load(lending{loanName{string(op.Key), t.Holder}, number})
+	tokens, _ = value.(int64)
+	return tokens
+}

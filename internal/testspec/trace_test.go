@@ -1,0 +1,54 @@
+package testspec
+
+import (
+	"testing"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/purse"
+)
+
+// A purse that borrows three tokens, spends one and returns two follows the rules, and the same with one step changed does
+// not.
+func TestPursesAreFollowed(t *testing.T) {
+	type step struct {
+		op    engine.Op
+		after purse.Purse
+	}
+	op := func(verb engine.Verb, tokens int64, options engine.Option, number, previous uint64) engine.Op {
+		return engine.Op{Verb: verb, Key: []byte("k"), Tokens: tokens, Options: options, Loan: &engine.Loan{Number: number, Previous: previous}}
+	}
+	steps := func() []step {
+		return []step{
+			{op(engine.Prepare, 0, 0, 0, 0), purse.Purse{Number: 1, Prepared: true}},
+			{op(engine.Deposit, 3, 0, 1, 1), purse.Purse{Tokens: 3, Previous: 1, Number: 1}},
+			{op(engine.Deposit, 3, 0, 1, 1), purse.Purse{Tokens: 2, Previous: 1, Number: 1}}, // again: nothing comes in
+			{op(engine.Prepare, 0, engine.Cancel, 0, 0), purse.Purse{Previous: 1, Number: 2, Prepared: true, Returning: true, Left: 2}},
+			{op(engine.Deposit, 0, engine.Force, 2, 0), purse.Purse{Number: 2}},
+		}
+	}
+	for name, change := range map[string]func(all []step){
+		"":                              func([]step) {},
+		"takes an answer again":         func(all []step) { all[2].after.Tokens = 5 },
+		"takes more than was lent":      func(all []step) { all[1].op.Tokens, all[1].after.Tokens = 4, 4 },
+		"returns what it keeps":         func(all []step) { all[3].after.Tokens = 2 },
+		"states more than it has":       func(all []step) { all[3].after.Left = 4 },
+		"uses a number again":           func(all []step) { all[3].after.Number = 1 },
+		"keeps the loan after a return": func(all []step) { all[4].after.Previous = 1 },
+	} {
+		tracer := Tracer{Ledger: &Ledger{}, Holder: "zone"}
+		home := Tracer{Ledger: tracer.Ledger}
+		lend := op(engine.Lend, 3, 0, 1, 0)
+		lend.Who = []byte("zone")
+		home.Trace(1, []engine.Op{lend}, []engine.Result{{Granted: 3, Lent: 3, Number: 1}})
+		all := steps()
+		change(all)
+		for i := range all {
+			res := engine.Result{Reply: make([]byte, purse.Bytes)}
+			all[i].after.Store(res.Reply)
+			tracer.Trace(1, []engine.Op{all[i].op}, []engine.Result{res})
+		}
+		if events, err := tracer.Err(); (err == nil) != (name == "") || events != len(all) {
+			t.Errorf("%q: %d steps: %v", name, events, err)
+		}
+	}
+}
