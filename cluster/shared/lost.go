@@ -1,7 +1,6 @@
 package shared
 
 import (
-	"slices"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -32,9 +31,8 @@ func (l *Limits) voidLost() {
 
 // voidLostTwice makes home count tokens as spent that it has lent to a group without a purse. A Lend leaves such a loan
 // if it is sent twice and one comes late, after the purse has ended. Loans that have no purse on this node now, and had
-// none at the last look, are voided; the others without one are returned for the next look. If the group has no replica
-// here, its leader is asked first. If a purse exists all the same because this node is behind, nothing more is granted
-// from it: home counts its tokens as spent, and no longer knows the loan.
+// none at the last look, are voided if their group's leader knows no purse either: this node may be behind. The others
+// without one are returned for the next look.
 func (l *Limits) voidLostTwice(before map[loanID]bool) (lost map[loanID]bool) {
 	replicas := l.opt.Replicas()
 	lost = map[loanID]bool{}
@@ -50,9 +48,7 @@ func (l *Limits) voidLostTwice(before map[loanID]bool) (lost map[loanID]bool) {
 			})
 		}
 	}
-	here := map[int]bool{}
 	for i := 0; i < len(replicas) && len(lost) > 0; i++ {
-		here[replicas[i].Number] = true
 		replicas[i].Store.Purses(func(name []byte, _ limits.Limit, _ purse.Purse) {
 			delete(lost, loanID{replicas[i].Number, string(name)})
 		})
@@ -64,36 +60,42 @@ func (l *Limits) voidLostTwice(before map[loanID]bool) (lost map[loanID]bool) {
 		}
 	}
 	if len(due) > 0 {
-		l.keeper.Go(func() { l.void(l.withoutPurse(due, here)) })
+		l.keeper.Go(func() { l.void(due) })
 	}
 	return lost
 }
 
-// withoutPurse leaves out loans whose group has no replica here, unless the group's leader says that there is no purse.
-func (l *Limits) withoutPurse(loans []loanID, here map[int]bool) []loanID {
-	asked := map[int][]engine.Op{}
-	for _, id := range loans {
-		if !here[id.at] {
-			asked[id.at] = append(asked[id.at], engine.Op{Verb: engine.Look, Key: []byte(id.name)})
+// void voids the loans whose group's leader knows no purse. A purse may be made meanwhile, and its first operation takes
+// over the loan. So the loan is looked at first, and it is only voided if no operation on it was carried out since.
+func (l *Limits) void(due []loanID) {
+	looks := make([]engine.Op, len(due))
+	for i, id := range due {
+		looks[i] = engine.Op{Verb: engine.Void, Key: []byte(id.name), Who: []byte(holderOf(id.at))} // without Force
+	}
+	held, hasPurse := l.do(0, looks...), l.havePurse(due)
+	var returns []engine.Op
+	for i, id := range due {
+		if number := held[i].Number; number != 0 && !hasPurse[id] {
+			returns = append(returns, looks[i]) // no tokens
+			last := &returns[len(returns)-1]
+			last.Verb, last.Loan = engine.Return, &engine.Loan{Number: number + 1, Previous: number}
 		}
 	}
-	gone := map[loanID]bool{}
-	for at, ops := range asked {
-		for i, res := range l.do(at, ops...) {
-			gone[loanID{at, string(ops[i].Key)}] = res.Status == engine.NotFound
-		}
+	if len(returns) > 0 {
+		l.do(0, returns...)
 	}
-	return slices.DeleteFunc(loans, func(id loanID) bool { return !here[id.at] && !gone[id] })
 }
 
-func (l *Limits) void(loans []loanID) {
-	var voids []engine.Op
+// havePurse reports for each loan whether its group may have a purse, by its leader.
+func (l *Limits) havePurse(loans []loanID) map[loanID]bool {
+	asked, has := map[int][]engine.Op{}, map[loanID]bool{}
 	for _, id := range loans {
-		voids = append(voids, engine.Op{
-			Verb: engine.Void, Key: []byte(id.name), Who: []byte(holderOf(id.at)), Options: engine.Force,
-		})
+		asked[id.at] = append(asked[id.at], engine.Op{Verb: engine.Look, Key: []byte(id.name)})
 	}
-	if len(voids) > 0 {
-		l.do(0, voids...)
+	for at, ops := range asked {
+		for i, res := range l.do(at, ops...) {
+			has[loanID{at, string(ops[i].Key)}] = res.Status != engine.NotFound
+		}
 	}
+	return has
 }
