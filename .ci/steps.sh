@@ -16,6 +16,7 @@ readonly steps=(
     "side    site:       the site of the handbook, without a dead link, with its versions, and the program of its playground"
     "side    exact:      random calls compared with an exact model, byte for byte; as many again through restarts and nodes"
     "side    faults:     a simulated cluster through faults"
+    "side    models:     every state of the models of loans and leases, and what the engine does by their rules"
     "side    python:     the Python client: ruff, mypy, tests, the built package in a clean environment"
     "side    java:       the JVM clients: compiled without warnings, tests, their packages"
     "side    lint:       golangci-lint, configured by .golangci.yml, and actionlint on the workflows"
@@ -38,7 +39,6 @@ readonly steps=(
     "night   targets:    the program for each processor of each system of a release"
     "night   flips:      every bit of a node's files"
     "night   allowance:  leaders that decide in memory, through 10,000 faults"
-    "night   loans:      a million random histories of loans"
     "night   crashes:    servers killed, 200 times in each mode"
     "night   upstream:   the tests of limiter libraries themselves, on Redis and on Stint"
     "night   redis-suite: Redis's own tests, on Redis and on Stint"
@@ -60,6 +60,8 @@ readonly campaigns=(
     "shared-faults 20    10000"   # of one of five nodes, with limits that its four groups share
     "race-faults   12    100"     # of one under the race detector
     "race-group-faults 6 100"     # of one with several groups
+    "states        700000 20000000" # of each model of loans and leases, at most
+    "histories     10000 1000000" # of loans, random
     "exact         30000 1000000" # calls compared with the exact model
     "redis         200000 1000000" # commands compared with Redis, and as many with Valkey
     "scripts       5000  1000000" # of each kind, compared with Redis, and as many with Valkey
@@ -187,6 +189,11 @@ step_compat() {
 redis_py() { python_environment clients/compattest/python/requirements.txt; }
 
 step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults)" -group-faults "$(size group-faults)" -shared-faults "$(size shared-faults)" -timeout 6h; }
+
+step_models() {
+    watched go test ./internal/testspec -states "$(size states)" -timeout 2h
+    watched go test ./engine/store -run TestLoansNeverExceed -histories "$(size histories)" -timeout 2h
+}
 
 step_exact() { watched go test -tags e2e ./cmd/stint -run TestExact -exact-calls "$(size exact)" -timeout 2h; }
 
@@ -424,8 +431,6 @@ step_targets() { (cd packaging && TEST_SIZE=nightly watched go test -run TestRel
 step_flips() { watched go test ./cluster/raftstore -timeout 1h -run 'TestDamaged|TestEveryBit' -flips 400; }
 
 step_allowance() { watched go test ./cluster -timeout 4h -run 'TestAllowance.*NeverExceeded' -faults 20000; }
-
-step_loans() { watched go test ./engine/store -timeout 2h -run TestLoansNeverExceed -histories 1000000; }
 
 step_crashes() { watched go test -tags e2e ./cmd/stint -timeout 1h -run Killed -crashes 200; }
 
