@@ -106,7 +106,7 @@ func (t growth) segmentWithRoom(bytes int) (n int, ok bool) {
 	return t.addSegment(size)
 }
 
-// growSegment moves the only segment, which is small, to a larger block, for all bytes.
+// growSegment makes the only segment, which is small, larger, for all bytes. It moves if there is no room at its place.
 func (t growth) growSegment(n, all int) bool {
 	size := max(all+all/2, min(2*all, arena.PageBytes), minArena)
 	if t.tight {
@@ -118,7 +118,15 @@ func (t growth) growSegment(n, all int) bool {
 	if !t.allows(int64(size - len(t.arena.Segments[n].Bytes))) {
 		return false
 	}
-	t.moveSegment(n, size)
+	g := &t.arena.Segments[n]
+	if size > cap(g.Bytes) {
+		t.moveSegment(n, size)
+		return true
+	}
+	if g.Dead > 0 {
+		t.compact(n)
+	}
+	g.Bytes = t.mem.extend(g.Bytes, size)
 	return true
 }
 

@@ -61,6 +61,12 @@ func (m *memory) block(n int) []byte {
 	return offheap.New(n)
 }
 
+// extend returns a block with n bytes at its place. Its capacity has room for them, and they are zero.
+func (m *memory) extend(b []byte, n int) []byte {
+	m.used.Add(int64(n - len(b)))
+	return b[:n]
+}
+
 // largeBlocks counts the segments of more than arena.SegmentBytes, which have one record each, and the values in blocks.
 type largeBlocks struct {
 	total   atomic.Int64

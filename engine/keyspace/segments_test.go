@@ -52,6 +52,22 @@ func TestCurrentSegmentIsFreed(t *testing.T) {
 	checkKeyspace(t, s)
 }
 
+// The only segment of a shard grows at its place where its block has room, and no record moves.
+func TestSmallSegmentGrowsAtItsPlace(t *testing.T) {
+	s := newKeyspace(Config{Shards: 1})
+	defer s.Close()
+	a := &s.shards[0].arena
+	var block []byte
+	for keys := 0; len(a.Segments) == 0 || len(a.Segments[0].Bytes) < arena.SegmentBytes; keys++ {
+		askKey(s, begin, engine.Op{Key: fmt.Appendf(nil, "k%07d", keys), Tokens: 1, Limit: tokenBucket(5, 1, second)})
+		if now := a.Segments[0].Bytes; cap(block) >= arena.SegmentBytes && &now[0] != &block[0] {
+			t.Fatalf("a block of %d bytes, with room for %d, was replaced by one of %d", len(block), cap(block), len(now))
+		}
+		block = a.Segments[0].Bytes
+	}
+	checkKeyspace(t, s)
+}
+
 // A large value is replaced by a small one in the room behind it, while memory is short.
 func TestLargeValueIsReplaced(t *testing.T) {
 	s := newKeyspace(Config{Shards: 1, MaxBytes: 4 << 20})

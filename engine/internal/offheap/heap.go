@@ -9,3 +9,5 @@ func mapBlock(int) []byte { return nil }
 func unmapBlock([]byte) {}
 
 func discard([]byte) bool { return false }
+
+func avoidHugePages([]byte) {}

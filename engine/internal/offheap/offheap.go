@@ -7,16 +7,19 @@ import "unsafe"
 // minBytes is the size of the smallest block that does not come from the Go heap.
 const minBytes = 4 << 10
 
-// New returns n zero bytes, aligned to 8.
+// New returns n zero bytes, aligned to 8. As far as its capacity reaches, it may be made larger: the further bytes
+// are zero.
 func New(n int) (block []byte) {
 	switch {
 	case n == PieceBytes:
-		block = all.take()
-	case n >= minBytes:
+		block = full.take()
+	case n > PieceBytes:
 		block = mapBlock(n)
+	case n >= minBytes:
+		block = rooms.take()
 	}
 	if block != nil {
-		return block
+		return block[:n]
 	}
 	words := make([]uint64, (n+7)/8)
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
@@ -25,8 +28,10 @@ func New(n int) (block []byte) {
 // Free gives a whole block of New back; it must not be used afterwards.
 func Free(b []byte) {
 	switch {
-	case len(b) == PieceBytes:
-		all.give(b)
+	case cap(b) == PieceBytes:
+		full.give(b)
+	case cap(b) == roomBytes:
+		rooms.give(b)
 	case len(b) >= minBytes:
 		unmapBlock(b)
 	}
@@ -34,10 +39,10 @@ func Free(b []byte) {
 
 // Words returns a block of New as 64-bit words.
 func Words(b []byte) []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), cap(b)/8)[:len(b)/8]
 }
 
 // Bytes is the reverse of Words.
 func Bytes(words []uint64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), cap(words)*8)[:len(words)*8]
 }

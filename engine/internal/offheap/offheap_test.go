@@ -4,7 +4,7 @@ import "testing"
 
 // Blocks of all sizes are zero, also where another block had its memory before, and apart from each other.
 func TestBlocks(t *testing.T) {
-	sizes := []int{8, 1 << 10, 4 << 10, PieceBytes - 8, PieceBytes, PieceBytes + 4096, regionBytes}
+	sizes := []int{8, 1 << 10, 4 << 10, PieceBytes - 8, PieceBytes, PieceBytes + 4096, regionPieces * PieceBytes}
 	var blocks [][]byte
 	for round := range 3 {
 		for i := range 300 {
@@ -36,5 +36,28 @@ func TestBlocks(t *testing.T) {
 	words[7] = 1 << 56
 	if b := Bytes(words); len(b) != 64 || b[63] != 1 {
 		t.Errorf("%v", b)
+	}
+}
+
+// A block is zero as far as it can grow, also where a block that had grown was before.
+func TestBlocksGrow(t *testing.T) {
+	for range 3 {
+		var blocks [][]byte
+		for range regionPieces + 1 {
+			small := New(minBytes)
+			b := small[:cap(small)]
+			for at, c := range b[minBytes:] {
+				if c != 0 {
+					t.Fatalf("byte %d after the block is %d", at, c)
+				}
+			}
+			for at := range b {
+				b[at] = 1
+			}
+			blocks = append(blocks, b)
+		}
+		for _, b := range blocks {
+			Free(b)
+		}
 	}
 }
