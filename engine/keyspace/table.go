@@ -39,6 +39,9 @@ type table struct {
 // shortRecord is the bytes of a record of a bucket with a key of 9 to 16 bytes.
 const shortRecord = 40
 
+// longRecord is the bytes of a record of a reservation of one limit, in two or three lines of the processor's cache.
+const longRecord = 104
+
 // fullRetry is the time for which a shard whose memory is short does not look at all its entries again.
 const fullRetry = 100_000_000
 
@@ -102,6 +105,18 @@ func (t *table) Seek(tag uint32) (at, head uint64) {
 	}
 	r := t.record(ref)
 	return at, uint64(r[0]) | uint64(r[min(len(r), shortRecord)-1])
+}
+
+// TouchRoom reads the memory that the next records will take, so that the processor fetches it; of pages in use, because
+// reading another would have the system map a page of zeros, and replace it when a record is written.
+func (t *table) TouchRoom() (read uint64) {
+	if t.arena.Room() > 0 {
+		g := &t.arena.Segments[t.arena.Current]
+		for at := g.Used; at < len(g.Bytes) && at < g.Used+longRecord && at%arena.PageBytes != 0; at = at&^63 + 64 {
+			read |= uint64(g.Bytes[at])
+		}
+	}
+	return read
 }
 
 func (t *table) Find(tag uint32, key []byte) Place {

@@ -31,6 +31,7 @@ type keyAhead struct {
 	tag   uint32
 	at    uint64
 	id    []byte // the key, if a reservation is to be found there
+	makes bool   // a record will be made for it
 }
 
 // applyReservations carries out the reservations, extensions and settlements at the front of ops, in order, and returns
@@ -64,7 +65,9 @@ func (a *ahead) lookUp(r *Runner, ops []engine.Op) {
 			a.keys = r.appendAhead(a.keys, op.Key, op.Key)
 			continue
 		}
-		a.keys = r.appendAhead(a.keys, op.Key, nil)
+		if a.keys = r.appendAhead(a.keys, op.Key, nil); len(a.keys) > 0 {
+			a.keys[len(a.keys)-1].makes = true
+		}
 		request := &op.Parts[0]
 		for part := 0; request.Verb == engine.Check; part++ {
 			a.key = r.policies.AppendKey(a.key[:0], request.Key, request.Who, request.Args, part)
@@ -108,7 +111,9 @@ func (a *ahead) touch(r *Runner, keys []keyAhead) {
 	for i := range locked {
 		k := &locked[i]
 		at, head := k.shard.Seek(k.tag)
-		k.at, a.touched = at, a.touched|head
+		if k.at, a.touched = at, a.touched|head; k.makes {
+			a.touched |= k.shard.TouchRoom()
+		}
 	}
 	for i := range locked {
 		k := &locked[i]
