@@ -67,6 +67,23 @@ func (s *shardSet) Lock(order []uint32) []uint32 {
 	return order
 }
 
+// LockOthers is Lock while the caller holds the first of the shards. It returns nil, with no other one locked, if another
+// goroutine holds one of them: to wait for it could be a deadlock.
+func (s *shardSet) LockOthers(order []uint32) []uint32 {
+	held := order[:1]
+	for _, n := range order[1:] {
+		switch {
+		case slices.Contains(held, n):
+		case s.shards[n].mu.TryLock():
+			held = append(held, n)
+		default:
+			s.Unlock(held[1:])
+			return nil
+		}
+	}
+	return held
+}
+
 // each visits every shard, locked.
 func (s *shardSet) each(visit func(*Shard)) {
 	for i := range s.shards {

@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -19,5 +20,26 @@ func TestHeadOfShard(t *testing.T) {
 		if field.at/line != field.line {
 			t.Errorf("%s lies in line %d, not %d", name, field.at/line, field.line)
 		}
+	}
+}
+
+// LockOthers locks each shard once, and gives up, with none of them locked, where another goroutine holds one.
+func TestLockOthers(t *testing.T) {
+	s := newKeyspace(Config{Shards: 8})
+	s.shards[5].Lock()
+	if held := s.LockOthers([]uint32{5, 2, 5, 7, 2}); !slices.Equal(held, []uint32{5, 2, 7}) {
+		t.Fatalf("holds %v", held)
+	}
+	order := []uint32{1, 1, 3, 3, 7, 4}
+	s.shards[1].Lock()
+	if held := s.LockOthers(order); held != nil {
+		t.Fatalf("holds %v, one of them twice", held)
+	}
+	s.shards[1].Unlock()
+	s.Unlock([]uint32{5, 2, 7})
+	held := s.Lock(order)
+	defer s.Unlock(held)
+	if !slices.Equal(held, []uint32{1, 3, 4, 7}) {
+		t.Errorf("then holds %v", held)
 	}
 }

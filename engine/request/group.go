@@ -80,6 +80,17 @@ type target struct {
 	shared admission.SharedRef // of the limiter it shares
 }
 
+// find looks up the key of a target.
+func (t *target) find(key []byte) { t.place, t.moves = t.shard.Find(t.tag, key), t.shard.Moves }
+
+// findMoved is find, unless nothing has moved since the key was looked up. It reports whether something has.
+func (t *target) findMoved(key []byte) (moved bool) {
+	if moved = t.moves != t.shard.Moves; moved {
+		t.find(key)
+	}
+	return moved
+}
+
 // settlement is what a limit of a reservation is to be charged.
 type settlement struct {
 	reservation.Part

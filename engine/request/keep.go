@@ -32,8 +32,7 @@ func (g *group) keep(now int64, parts []engine.Op) bool {
 			}
 			continue
 		}
-		if t.moves != t.shard.Moves { // the record may have moved
-			t.place = t.shard.Find(t.tag, parts[i].Key)
+		if t.findMoved(parts[i].Key) {
 			t.shard.Load(c, now, &parts[i], c.Result, t.place)
 		}
 		if g.reserving != nil && c.Limit.History > 0 {

@@ -23,40 +23,52 @@ func reservationAt(sh *keyspace.Shard, p keyspace.Place) reservation.State {
 	return state
 }
 
-// reservation is the state of the reservation of an id, whose shard is locked, nil if there is none.
-func (t *target) reservation(id []byte) reservation.State {
-	return reservationAt(t.shard, t.shard.Find(t.tag, id))
-}
-
-// lockSettlement locks the shards of the reservation and of its limits, all of them if that is not enough or the caller
-// holds them.
-func (g *group) lockSettlement(r *Runner, op *engine.Op, locked bool) (shards []uint32) {
-	g.id.shard, g.id.tag = r.keys.Locate(op.Key)
+// lockSettlement finds the reservation of an id and its limits. It locks their shards, unless the caller holds them; all
+// shards if another request was faster.
+func (g *group) lockSettlement(r *Runner, id []byte, locked bool) (shards []uint32) {
+	g.id.shard, g.id.tag = r.keys.Locate(id)
 	if locked {
+		g.findLimits(r, id, g.order[:0])
 		return nil
 	}
 	g.id.shard.Lock()
-	before := append(g.text[:0], g.id.reservation(op.Key)...)
-	g.id.shard.Unlock()
-	g.text = before
-	order := append(g.order[:0], g.id.shard.Number)
-	if len(before) > 0 {
-		for _, _, parts := reservation.State(before).Parts(); len(parts.Rest) > 0; {
-			p := reservation.NextPart(&parts)
-			sh, _ := r.keys.Locate(p.Key)
-			order = append(order, sh.Number)
-		}
-	}
-	shards = r.keys.Lock(order)
-	if bytes.Equal(before, g.id.reservation(op.Key)) {
+	order := g.findLimits(r, id, append(g.order[:0], g.id.shard.Number))
+	if shards = r.keys.LockOthers(order); shards != nil {
 		return shards
 	}
-	r.keys.Unlock(shards) // another request was faster
-	return r.keys.Lock(r.keys.AppendAllShards(nil))
+	g.text = append(g.text[:0], g.reservation()...)
+	g.id.shard.Unlock()
+	shards = r.keys.Lock(order)
+	if g.id.find(id); bytes.Equal(g.text, g.reservation()) {
+		return shards
+	}
+	r.keys.Unlock(shards)
+	shards = r.keys.Lock(r.keys.AppendAllShards(nil))
+	g.findLimits(r, id, g.order[:0])
+	return shards
 }
 
-// amounts finds out what each limit is to be charged.
-func (g *group) amounts(r *Runner, state reservation.State, op *engine.Op) (count int) {
+// findLimits finds a reservation, whose shard is locked, and where its limits are. It appends the numbers of their shards.
+func (g *group) findLimits(r *Runner, id []byte, order []uint32) []uint32 {
+	g.id.find(id)
+	state := g.reservation()
+	if state == nil {
+		return order
+	}
+	_, _, parts := state.Parts()
+	for i := 0; len(parts.Rest) > 0; i++ {
+		number, tag := r.keys.NumberOf(reservation.NextPart(&parts).Key)
+		g.targets[i].shard, g.targets[i].tag = r.keys.ShardAt(number), tag
+		order = append(order, number)
+	}
+	return order
+}
+
+// reservation is the state of the reservation that was found, perhaps an expired one, nil if there is none.
+func (g *group) reservation() reservation.State { return reservationAt(g.id.shard, g.id.place) }
+
+// amounts finds out what each limit of a reservation is to be charged, after lockSettlement.
+func (g *group) amounts(state reservation.State, op *engine.Op) (count int) {
 	g.settlements = g.settlements[:0]
 	for _, _, parts := state.Parts(); len(parts.Rest) > 0; {
 		p := reservation.NextPart(&parts)
@@ -75,8 +87,6 @@ func (g *group) amounts(r *Runner, state reservation.State, op *engine.Op) (coun
 		case isAncestor && g.settlements[count-1].Limit.Algorithm == limits.Class:
 			amount = g.settlements[count-1].amount // a tree is charged as a whole
 		}
-		t := &g.targets[count]
-		t.shard, t.tag = r.keys.Locate(p.Key)
 		g.settlements = append(g.settlements, settlement{p, amount})
 		count++
 	}
@@ -97,6 +107,7 @@ func (g *group) locateReservation(r *Runner, parts []engine.Op) (shards int) {
 // repeat answers a request whose id is known. It returns false for a new id.
 func (g *group) repeat(now int64, parts []engine.Op, res *engine.Result) (done bool) {
 	op := g.reserving
+	g.id.find(op.Key)
 	c := g.loadID(now, op.Key, limits.Limit{Algorithm: limits.Reservation, Capacity: 1, Rate: limits.Rate{Period: op.MaxWait}})
 	g.idResult.Clear()
 	g.repeated = false
@@ -126,10 +137,9 @@ func (g *group) repeat(now int64, parts []engine.Op, res *engine.Result) (done b
 	return true
 }
 
-// loadID loads the state that is kept under an id.
+// loadID loads the state that is kept under an id, which was looked up.
 func (g *group) loadID(now int64, id []byte, limit limits.Limit) *algorithm.Call {
 	g.idOp.Key, g.idOp.Limit = id, limit
-	g.id.place = g.id.shard.Find(g.id.tag, id)
 	g.id.shard.Load(&g.idCall, now, &g.idOp, &g.idResult, g.id.place)
 	return &g.idCall
 }
@@ -138,14 +148,15 @@ func (g *group) loadID(now int64, id []byte, limit limits.Limit) *algorithm.Call
 func (g *group) report(now int64, i int, op *engine.Op, res *engine.Result) {
 	c, t := &g.calls[i], &g.targets[i]
 	res.Clear()
-	t.place = t.shard.Find(t.tag, op.Key)
+	t.find(op.Key)
 	t.shard.Load(c, now, op, res, t.place)
 	c.Report()
 }
 
 // keepReservation remembers a grant whose tokens were taken. There is room for it.
 func (g *group) keepReservation() {
-	g.id.shard.Keep(&g.idCall, g.id.tag, g.id.shard.Find(g.id.tag, g.idOp.Key))
+	g.id.findMoved(g.idOp.Key)
+	g.id.shard.Keep(&g.idCall, g.id.tag, g.id.place)
 }
 
 // describe makes the state of the reservation, a new one or one that is extended, without its size, once every limit has

@@ -42,16 +42,16 @@ func (r *Runner) repeatCheck(g *group, now int64, op *engine.Op, res *engine.Res
 	if !locked && !r.reserves(op.Key) {
 		return false
 	}
-	shards := g.lockSettlement(r, op, locked)
+	shards := g.lockSettlement(r, op.Key, locked)
 	if !locked {
 		defer r.keys.Unlock(shards)
 	}
-	state := g.id.reservation(op.Key)
+	state := g.reservation()
 	if state == nil || state.End() <= now || state.Fingerprint() != g.fingerprint {
 		return false
 	}
 	res.Clear()
-	count := g.amounts(r, state, &engine.Op{Options: engine.Cancel})
+	count := g.amounts(state, &engine.Op{Options: engine.Cancel})
 	res.Grow(count)
 	g.repeated = true
 	res.Allowed, res.Binding, res.Number = true, -1, engine.Repeated

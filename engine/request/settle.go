@@ -19,7 +19,7 @@ func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, 
 	if state == nil {
 		return true
 	}
-	count := g.amounts(r, state, op)
+	count := g.amounts(state, op)
 	if len(op.Parts) > 0 && len(op.Parts) != count {
 		res.Status, res.Limit = engine.WrongAmounts, int64(count)
 		return true
@@ -41,7 +41,7 @@ func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, 
 func (r *Runner) openReservation(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (state reservation.State, at int64, shards []uint32) {
 	res.Clear()
 	g.admission, g.full, g.division = &r.keys.Admission, false, division{}
-	shards = g.lockSettlement(r, op, locked)
+	shards = g.lockSettlement(r, op.Key, locked)
 	now = r.keys.Instant(shards, now, !readOnly)
 	c := g.loadID(now, op.Key, limits.Limit{})
 	switch {
@@ -86,17 +86,20 @@ func (g *group) carryOut(now int64, state reservation.State, priorAt int64, res 
 		p.SetCharged(p.amount)
 	}
 	state.MarkSettled()
-	place := g.id.shard.Find(g.id.tag, g.idOp.Key) // making room may have moved it
-	g.id.shard.PreserveAt(place)
-	_, kept := g.id.shard.StateAt(place)
-	copy(kept, state)
-	g.id.shard.NoteAt(place)
+	g.id.findMoved(g.idOp.Key)
+	g.id.shard.PreserveAt(g.id.place)
+	copy(g.reservation(), state)
+	g.id.shard.NoteAt(g.id.place)
 	g.showSettlement(now, res)
 }
 
 // takeMissing takes what was used beyond the reserved tokens. Mostly that is nothing.
 func takeMissing(g *group, now, priorAt int64, res *engine.Result) (done bool) {
-	if !slices.ContainsFunc(g.settlements, func(p settlement) bool { return p.amount > p.Charged() }) {
+	missing := false
+	for i := range g.settlements {
+		missing = missing || g.settlements[i].amount > g.settlements[i].Charged()
+	}
+	if !missing {
 		return true
 	}
 	parts := g.parts[:len(g.settlements)]
@@ -126,7 +129,7 @@ func (g *group) failSettlement(res *engine.Result) {
 // is no such key, or if another algorithm's is to be charged, which is then refused.
 func (g *group) loadPresent(now int64, i int, res *engine.Result) {
 	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
-	t.place = t.shard.Find(t.tag, p.Key)
+	t.find(p.Key)
 	g.loadPart(now, &g.parts[i], i, res)
 	if !c.IsNew && (c.Prev.Algorithm == p.Limit.Algorithm || p.amount <= p.Charged()) {
 		g.parts[i].Limit, c.Limit = c.Prev, c.Prev
