@@ -18,7 +18,7 @@ const (
 	// record, and costs no more than a key that stayed.
 	lingerNanos = 1_000_000_000
 
-	sampleEntries = 64 // looked at to learn whether many have expired
+	sampleEntries = 16 // looked at to learn whether many have expired
 	trimSegments  = 4  // most segments moved at a time to give memory back
 )
 
