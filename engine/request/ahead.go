@@ -1,6 +1,7 @@
 package request
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/stintdb/stint/engine"
@@ -43,13 +44,21 @@ func (r *Runner) applyReservations(now int64, ops []engine.Op, results []engine.
 	if n < 2 {
 		return 0
 	}
-	a := aheads.Get().(*ahead)
-	a.lookUp(r, ops[:n])
-	aheads.Put(a)
+	r.LookAhead(ops[:n])
 	for i := range ops[:n] {
 		r.Apply(now, &ops[i], &results[i], false, false)
 	}
 	return n
+}
+
+// LookAhead looks up the keys of ops, as far as these are reservations, extensions and settlements, for callers that will
+// look them up one after the other.
+func (r *Runner) LookAhead(ops []engine.Op) {
+	a := aheads.Get().(*ahead)
+	defer aheads.Put(a)
+	for group := range slices.Chunk(ops, reservationsAtOnce) {
+		a.lookUp(r, group)
+	}
 }
 
 func isReservation(v engine.Verb) bool {
@@ -61,7 +70,10 @@ func (a *ahead) lookUp(r *Runner, ops []engine.Op) {
 	a.keys, a.limits = a.keys[:0], a.limits[:0]
 	for i := 0; i < len(ops) && len(a.keys) < keysAhead; i++ {
 		op := &ops[i]
-		if op.Verb != engine.Reserve {
+		switch {
+		case !isReservation(op.Verb):
+			continue
+		case op.Verb != engine.Reserve:
 			a.keys = r.appendAhead(a.keys, op.Key, op.Key)
 			continue
 		}

@@ -201,14 +201,16 @@ func (g *group) showSettlement(now int64, res *engine.Result) {
 
 // reservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id.
 func (r *Runner) reservationKeys(id []byte, visit func(key []byte)) {
+	g := groups.Get().(*group)
+	defer groups.Put(g)
 	sh, tag := r.keys.Locate(id)
 	sh.Lock()
-	state := slices.Clone(reservationAt(sh, sh.Find(tag, id)))
+	g.text = append(g.text[:0], reservationAt(sh, sh.Find(tag, id))...)
 	sh.Unlock()
-	if state == nil {
+	if len(g.text) == 0 {
 		return
 	}
-	for _, _, parts := state.Parts(); len(parts.Rest) > 0; {
+	for _, _, parts := reservation.State(g.text).Parts(); len(parts.Rest) > 0; {
 		p := reservation.NextPart(&parts)
 		visit(p.Key)
 	}

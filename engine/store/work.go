@@ -30,6 +30,7 @@ func (s *Store) Weigh(ops []engine.Op) (work int) {
 	var after sizes
 	if len(ops) > 1 {
 		after = sizes{}
+		s.requests.LookAhead(ops)
 	}
 	more := 0 // leases that operations before may have added
 	for i := range ops {
