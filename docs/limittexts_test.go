@@ -40,7 +40,7 @@ func TestLimitTexts(t *testing.T) {
 
 // algorithmName is the form of the words that name algorithms in RL.ALL; the server refuses those that it does not
 // know.
-var algorithmName = regexp.MustCompile(`^[A-Z]{2,3}$`)
+var algorithmName = regexp.MustCompile(`^[A-Z]{2,7}$`)
 
 // askLimit asks for one token of a limit, as RL.ALL takes it, or of a rate.
 func (p *player) askLimit(t *testing.T, limit string) string {

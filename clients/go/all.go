@@ -37,9 +37,10 @@ func (k Keyed) Keep(part Keep) Keyed {
 	return k
 }
 
-// tokens is the number asked of the limit by a call for n. What the limits before OrElse lack is not known.
+// tokens is the number asked of the limit by a call for n. What the limits before OrElse lack is not known, and a
+// penalty has none.
 func (k Keyed) tokens(n int64) int64 {
-	if k.orElse {
+	if k.orElse || k.Limit.algorithm == penalty {
 		return 0
 	}
 	if k.hasCost {

@@ -141,6 +141,9 @@ func errTokens(n int64) error {
 
 // command is the whole command. The first option is empty if there is none.
 func (l Limit) command(key serverKey, n int64, options []any) ([]any, error) {
+	if l.algorithm == penalty {
+		return nil, fmt.Errorf("%w: PENALTY is one of several limits: use it in All, beside those whose denials it counts", ErrInvalid)
+	}
 	arguments := make([]any, 0, 8)
 	arguments = append(arguments, words[l.algorithm].command, string(key))
 	if arguments = l.appendArguments(arguments); l.algorithm != concurrency {

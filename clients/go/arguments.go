@@ -15,6 +15,8 @@ func (l Limit) appendArguments(to []any) []any {
 		return append(to, l.tokens, l.second(), l.member)
 	case balance:
 		return to
+	case penalty:
+		return append(to, l.tokens, l.second(), milliseconds(l.ban))
 	case adaptive:
 		return append(to, l.tokens, perPeriod(l.least, l.period), l.second())
 	}
@@ -25,6 +27,9 @@ func (l Limit) appendArguments(to []any) []any {
 func (l Limit) appendOptions(to []any) []any {
 	if l.algorithm == fairShare && l.weight != 1 {
 		to = append(to, "WEIGHT", l.weight)
+	}
+	if l.longestBan != l.ban {
+		to = append(to, "DOUBLING", milliseconds(l.longestBan))
 	}
 	if l.zone != "" {
 		to = append(to, "TZ", l.zone)

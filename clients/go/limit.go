@@ -9,7 +9,7 @@ import (
 
 // A Limit is the number of tokens that may be taken, and the rate or window in which they come back. The zero Limit is
 // not valid; make one with [PerSecond] and its siblings, [Per], [Window], [SlidingWindow], [SlidingLog], [GCRA],
-// [Concurrency] or [Balance].
+// [Concurrency], [Balance] or [Penalty].
 // Limits are values: they can be compared, copied and kept in variables.
 //
 // Numbers of tokens are from 1 to 1,000,000,000,000, durations whole milliseconds from 1 ms to 10 years. A call with a
@@ -30,6 +30,8 @@ type Limit struct {
 	spread    bool          // of Spread
 	segments  int           // of Segments
 	rollover  int           // of Rollover, in percent
+
+	ban, longestBan time.Duration // of Penalty
 }
 
 type algorithm uint8
@@ -46,6 +48,7 @@ const (
 	adaptive
 	concurrency
 	balance
+	penalty
 )
 
 // words are the algorithms' commands and, in RL.ALL, specs. Of commands that lack options which others have, also their
@@ -64,6 +67,7 @@ var words = [...]struct {
 	adaptive:      {command: "AD.ACQUIRE", spec: "AD", options: "PEEK MAXWAIT", instead: "ask for tokens with Allow", noKeep: true, noWarn: true},
 	concurrency:   {command: "CC.ACQUIRE", spec: "CC", options: "PEEK", instead: "ask for a place with Allow or Place", noKeep: true},
 	balance:       {command: "BAL.ACQUIRE", spec: "BAL", options: "PEEK UPTO FORCE", instead: "ask for credits with Allow", noKeep: true, noWarn: true},
+	penalty:       {command: "PENALTY", spec: "PENALTY", noKeep: true, noWarn: true}, // which is no command: see command
 }
 
 // PerSecond is a token bucket that is refilled with n tokens a second. It holds n tokens, or as many as Burst says.
@@ -164,7 +168,7 @@ func SlidingLog(n int64, d time.Duration) Limit {
 }
 
 // Tokens is the largest number that can be taken at once: a bucket's capacity, a window's limit, or the length of a
-// queue plus one. That of a [Balance] is not known, and 0.
+// queue plus one. That of a [Balance] is not known, and 0; that of a [Penalty] is its denials.
 func (l Limit) Tokens() int64 {
 	if l.algorithm == leakyQueue {
 		return l.tokens + 1
@@ -198,7 +202,7 @@ func (l Limit) MoreAfter(r Result) (after time.Duration, ok bool) {
 		return 0, false
 	case r.Source == Local:
 		return r.RetryAfter, true
-	case l.algorithm == slidingWindow, l.algorithm == slidingLog, l.algorithm == fairShare, l.algorithm == adaptive, l.algorithm == concurrency, l.algorithm != fixedWindow && l.count < 1:
+	case l.algorithm == slidingWindow, l.algorithm == slidingLog, l.algorithm == fairShare, l.algorithm == adaptive, l.algorithm == concurrency, l.algorithm == penalty, l.algorithm != fixedWindow && l.count < 1:
 		return max(0, r.RetryAfter), denied
 	}
 	after = r.ResetAfter
@@ -246,7 +250,7 @@ func (l Limit) check() error {
 				ErrInvalid, words[l.algorithm].command, string(l.window))
 		}
 		parameter = "window"
-	case slidingWindow, slidingLog:
+	case slidingWindow, slidingLog, penalty:
 		parameter = "window"
 	case concurrency:
 		parameter = "ttl"
@@ -259,6 +263,8 @@ func (l Limit) check() error {
 		return l.checkMember()
 	case adaptive:
 		return l.checkLeast()
+	case penalty:
+		return l.checkBan()
 	case concurrency:
 		if l.member == "" {
 			return fmt.Errorf("%w: CC.ACQUIRE: a concurrency limit needs the name of a holder", ErrInvalid)

@@ -73,6 +73,9 @@ type limit struct {
 	Rollover  int    `json:"rollover_percent,omitempty"`
 	Spread    bool   `json:"spread,omitempty"`
 	Warn      int    `json:"warn_percent,omitempty"`
+
+	Ban        int64 `json:"ban_ms,omitempty"`
+	LongestBan int64 `json:"longest_ban_ms,omitempty"`
 }
 
 func (l limit) stint() stint.Limit {
@@ -101,6 +104,12 @@ func (l limit) unwarned() stint.Limit {
 		return stint.Concurrency(l.Tokens, period, l.Member)
 	case "BAL":
 		return stint.Balance()
+	case "PENALTY":
+		penalty := stint.Penalty(l.Tokens, period, time.Duration(l.Ban)*time.Millisecond)
+		if l.LongestBan != 0 {
+			penalty = penalty.Doubling(time.Duration(l.LongestBan) * time.Millisecond)
+		}
+		return penalty
 	case "SW":
 		return stint.SlidingWindow(l.Tokens, period).Segments(l.Segments)
 	default:

@@ -7,7 +7,7 @@ export interface Row {
     /** The name in RL.ALL and in policies. */
     spec: string;
     /** The words behind the key. */
-    form: "rate" | "window" | "gcra" | "leases" | "member" | "adaptive" | "balance";
+    form: "rate" | "window" | "gcra" | "leases" | "member" | "adaptive" | "balance" | "penalty";
     options: readonly Option[];
     /** Whether grants can be ahead of time: MAXWAIT, or places in a queue. */
     reserves?: true;
@@ -37,6 +37,7 @@ export const algorithms = {
     fairShare: { command: "FS.ACQUIRE", spec: "FS", form: "member", options: ["PEEK"], noWarn: true },
     adaptive: { command: "AD.ACQUIRE", spec: "AD", form: "adaptive", options: ["PEEK", "MAXWAIT"], reserves: true, noWarn: true },
     balance: { command: "BAL.ACQUIRE", spec: "BAL", form: "balance", options: window, noWarn: true },
+    penalty: { command: "PENALTY", spec: "PENALTY", form: "penalty", options: [], noWarn: true }, // which is no command: see Limit.mustTake
 } as const satisfies Record<string, Row>;
 
 /** The name of an algorithm. */

@@ -5,7 +5,7 @@ export type { Credits, Payment } from "./credits.js";
 export type { Client, Driver, Word } from "./driver.js";
 export type { Duration } from "./rates.js";
 export { ClosedError, DeniedError, InvalidError, RefusedError, StintError, UnauthenticatedError, UnavailableError, type UnavailableReason } from "./errors.js";
-export { Limit, type CalendarWindow, type LimitLike, type SlidingOptions, type WindowOptions, perDay, perHour, perMinute, perSecond } from "./limit.js";
+export { Limit, type CalendarWindow, type LimitLike, type PenaltyOptions, type SlidingOptions, type WindowOptions, perDay, perHour, perMinute, perSecond } from "./limit.js";
 export { Limiter } from "./limiter.js";
 export type { LimiterOptions } from "./limiter-options.js";
 export type { CheckOptions, ExtendOptions, Key, Keyed, RequestOptions, WaitOptions } from "./request.js";

@@ -26,6 +26,9 @@ export interface WindowOptions extends Anchor { history?: number; rollover?: num
  */
 export interface SlidingOptions { segments?: number }
 
+/** The option of a penalty: the ban of a caller who is soon banned again is twice as long each time, at most this long. */
+export interface PenaltyOptions { doubling?: Duration }
+
 const mostHistory = 36, mostSegments = 120;
 
 const dayOfMonth = "0?[1-9]|[12]\\d";
@@ -56,7 +59,7 @@ interface Parts {
     period: number;
     /** The weight of a member. */
     weight?: number;
-    /** TZ, FROM, HISTORY and ROLLOVER, or SEGMENTS, of a window, with their values. */
+    /** TZ, FROM, HISTORY and ROLLOVER, SEGMENTS or DOUBLING, with their values. */
     anchor?: readonly (string | number)[];
     /** Percent, see {@link Limit.warn}. */
     threshold?: number;
@@ -122,6 +125,15 @@ export class Limit {
     static balance(): Limit { return new Limit("balance", { words: [], capacity: 0, count: 0, period: 1 }); }
 
     /**
+     * A ban of callers who go on when they are denied: when the other limits of a call have denied so many requests within a window, it denies all of them
+     * until the ban ends. It takes no tokens. It is for {@link Limiter.all}, and its key is the caller's. {@link localShare} bans nobody.
+     */
+    static penalty(denials: number, window: Duration, ban: Duration, { doubling }: PenaltyOptions = {}): Limit {
+        const longest = doubling === undefined ? undefined : `${milliseconds(doubling, "doubling")}ms`;
+        return Limit.#penalty(denials, `${milliseconds(window, "window")}ms`, `${milliseconds(ban, "ban")}ms`, longest);
+    }
+
+    /**
      * The limit of a text: a rate such as "100/minute" or "10 per second", or a limit of RL.ALL without its key, such as "TB 20 10/s",
      * "FW 1000 @day" or "SL 100 1m". A rate is a token bucket that holds the tokens of a period, at least one. It throws
      * {@link InvalidError} for text that the server would refuse.
@@ -162,6 +174,10 @@ export class Limit {
         if (name === "fixedWindow" && words.length > 3) {
             [anchor, words] = [readAnchor(words.slice(3), text), words.slice(0, 3)];
         }
+        if (form === "penalty" && words.length === 6 && words[4]?.toUpperCase() === "DOUBLING") {
+            const [, denials = "", span = "", ban = "", , longest] = words;
+            return Limit.#penalty(integer(denials), span, ban, longest);
+        }
         const takes = form === "rate" || form === "window" ? 3 : form === "balance" ? 1 : 4;
         if (words.length !== takes) {
             throw new InvalidError(`${spec} takes ${takes - 1} words behind it, without the key, got ${JSON.stringify(text.slice(0, 100))}`);
@@ -170,6 +186,7 @@ export class Limit {
         switch (form) {
             case "rate": return Limit.#bucket(name, n, second, parseRate(second));
             case "balance": return Limit.balance();
+            case "penalty": return Limit.#penalty(n, second, third);
             case "gcra": return Limit.gcra(n, integer(second), integer(third));
             case "leases": return Limit.#leases(n, second, parseDuration(second), third);
             case "member": return Limit.#bucket("tokenBucket", n, second, parseRate(second)).member(third, weight);
@@ -210,6 +227,14 @@ export class Limit {
     static #leases(n: number, text: string, period: number, holder: string): Limit {
         mustBeText(holder, "holder");
         return new Limit("concurrency", { words: [count(n, "limit"), text, holder], capacity: n, count: n, period });
+    }
+
+    static #penalty(denials: number, window: string, ban: string, longest?: string): Limit {
+        const words = [count(denials, "denials"), window, ban], period = parseDuration(window), shortest = parseDuration(ban);
+        if (longest !== undefined && parseDuration(longest) < shortest) {
+            throw new InvalidError(`doubling: must be no shorter than the ban, ${ban}, got ${longest}`);
+        }
+        return new Limit("penalty", { words, capacity: denials, count: denials, period, anchor: longest === undefined ? [] : ["DOUBLING", longest] });
     }
 
     /** The same rate with another capacity: the most tokens that can be taken at once. It is for token buckets. */
@@ -329,8 +354,11 @@ export class Limit {
     /** The limit as RL.ALL takes it, without its key. */
     toString(): string { return [this.row.spec, ...this.words, ...this.optionWords].join(" "); }
 
-    /** Throws {@link InvalidError} for an option that the algorithm's command does not take. */
+    /** Throws {@link InvalidError} for an option that the algorithm's command does not take, and for a limit without a command. */
     mustTake(option: Option | undefined): void {
+        if (this.algorithm === "penalty") {
+            throw new InvalidError("PENALTY is one of several limits: use it in all, beside those whose denials it counts");
+        }
         if (option !== undefined && !this.row.options.includes(option)) {
             throw new InvalidError(`${this.row.command} has no option ${option}, got it for ${this.toString()}`);
         }

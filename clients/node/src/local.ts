@@ -32,7 +32,8 @@ export class LocalShares {
     constructor(private readonly share: number, private readonly time: Time) {}
 
     /** Takes tokens of all limits, or of none; without keep it only looks. */
-    take(limits: readonly Asked[], keep: boolean): LocalAnswer {
+    take(given: readonly Asked[], keep: boolean): LocalAnswer {
+        const limits = given.map((asked) => asked.limit.algorithm === "penalty" ? { ...asked, tokens: 0 } : asked);
         const answer: LocalAnswer = { allowed: true, binding: -1, retryAfter: 0, states: [] };
         const buckets = limits.map(({ key, limit }) => this.#bucket(key, limit));
         limits.forEach(({ tokens }, i) => {

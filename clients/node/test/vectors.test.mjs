@@ -43,6 +43,7 @@ function unwarned(v) {
         case "SL": return Limit.slidingLog(v.tokens, v.period_ms);
         case "CC": return Limit.concurrency(v.tokens, v.period_ms, v.member);
         case "BAL": return Limit.balance();
+        case "PENALTY": return Limit.penalty(v.tokens, v.period_ms, v.ban_ms, given({ doubling: v.longest_ban_ms }));
         case "FS": return rate().burst(v.tokens).member(v.member ?? "", v.weight);
         case "AD": return rate().burst(v.tokens).adaptive(v.least ?? 0);
         default: throw new Error(`unknown algorithm ${v.algorithm}`);

@@ -66,6 +66,9 @@ def unwarned(v: dict[str, Any]) -> stint.Limit:
         return stint.concurrency(v["tokens"], seconds, v["member"])
     if v["algorithm"] == "BAL":
         return stint.balance()
+    if v["algorithm"] == "PENALTY":
+        longest = v["longest_ban_ms"] / 1000 if "longest_ban_ms" in v else ""
+        return stint.penalty(v["tokens"], seconds, v["ban_ms"] / 1000, doubling=longest)
     if v["algorithm"] == "SW":
         return stint.sliding_window(v["tokens"], seconds, segments=v.get("segments", 0))
     assert v["algorithm"] == "SL"

@@ -171,6 +171,8 @@ def acquire(operation: str, key: Key, limit: Limit | str, n: int, option: str = 
     """Ask for n tokens of one limit."""
     chosen, name = as_limit(limit), short_key(key)
     algorithm = chosen.algorithm
+    if algorithm.form == "penalty":
+        raise InvalidError("PENALTY is one of several limits: use it in all, beside those whose denials it counts")
     if option and option not in algorithm.options:
         raise InvalidError(f"{algorithm.command} has no option {option}, got {chosen}")
     arguments: list[Argument] = [algorithm.command, name, *chosen.arguments]

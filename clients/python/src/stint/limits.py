@@ -22,7 +22,7 @@ class Algorithm:
 
     spec: str  # its name in RL.ALL and in policies
     command: str
-    form: str  # its arguments: "rate", "window", "gcra", "leases", "member", "adaptive" or "balance"
+    form: str  # its arguments: "rate", "window", "gcra", "leases", "member", "adaptive", "balance" or "penalty"
     options: frozenset[str]
     reserves: bool = False  # MAXWAIT, or places in a queue
     takes_tokens: bool = True
@@ -47,6 +47,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm("FS", "FS.ACQUIRE", "member", frozenset({"PEEK"}), keeps=False),
         Algorithm("AD", "AD.ACQUIRE", "adaptive", frozenset({"PEEK", "MAXWAIT"}), reserves=True, keeps=False),
         Algorithm("BAL", "BAL.ACQUIRE", "balance", _WINDOW, keeps=False),
+        Algorithm("PENALTY", "PENALTY", "penalty", frozenset(), keeps=False),  # which is no command: see asks.acquire
     )
 }
 
@@ -75,7 +76,7 @@ class Limit:
     period: Fraction  # seconds
     holder: str = ""  # of a concurrency limit
     weight: int = 1  # of a member of a fair share
-    anchor: tuple[str, ...] = ()  # TZ, FROM, HISTORY and ROLLOVER, or SEGMENTS, of a window, with their values
+    anchor: tuple[str, ...] = ()  # TZ, FROM, HISTORY and ROLLOVER, SEGMENTS or DOUBLING, with their values
     threshold: int = 0  # percent: see warn()
     least: Fraction = Fraction(0)  # tokens that come back in a period at the lowest rate of an adaptive limit
     has_turns: bool = False  # see spread()
@@ -187,6 +188,11 @@ def _tokens(n: int, name: str) -> int:
     return n
 
 
+def _duration(length: str | float, name: str) -> str:
+    """Return a duration as it is sent. A number is seconds."""
+    return length if isinstance(length, str) else milliseconds(length, name)
+
+
 def _bucket(spec: str, capacity: int, rate: str, count: Fraction, period: Fraction) -> Limit:
     tokens = _tokens(capacity, "capacity") + (1 if spec == "LQ" else 0)
     return Limit(ALGORITHMS[spec], (str(capacity), rate), tokens, count, period)
@@ -242,7 +248,7 @@ def window(n: int, length: str | float, *, tz: str = "", start: str = "", histor
     rollover adds the tokens that the window before had left, at most this percentage of n. It is for windows that begin
     with "@". A request without it ends it.
     """
-    text = length if isinstance(length, str) else milliseconds(length, "window")
+    text = _duration(length, "window")
     seconds = CALENDAR.get(text.lower()) or parse_duration(text.removeprefix("@"))
     limit = _window("FW", n, text, Fraction(seconds))
     options = _anchor(text.lower(), tz, start) if tz or start else ()
@@ -287,7 +293,7 @@ def sliding_window(n: int, length: str | float, *, segments: int = 0) -> Limit:
     With 2 to 120 segments, no window ever holds more than n, and tokens come back at most a segment late. A key is
     limited with or without segments, and never by both.
     """
-    text = length if isinstance(length, str) else milliseconds(length, "window")
+    text = _duration(length, "window")
     limit = _window("SW", n, text, parse_duration(text))
     return limit if segments == 0 else replace(limit, anchor=_segments(segments))
 
@@ -300,7 +306,7 @@ def _segments(n: int) -> tuple[str, ...]:
 
 def sliding_log(n: int, length: str | float) -> Limit:
     """An exact sliding window: at most n tokens in any span of this length. The server bounds n."""
-    text = length if isinstance(length, str) else milliseconds(length, "window")
+    text = _duration(length, "window")
     return _window("SL", n, text, parse_duration(text))
 
 
@@ -310,7 +316,7 @@ def _window(spec: str, n: int, text: str, seconds: Fraction) -> Limit:
 
 def concurrency(n: int, ttl: str | float, holder: str) -> Limit:
     """At most n holders at a time. One that does not release within ttl is dropped; the same holder again renews."""
-    text = ttl if isinstance(ttl, str) else milliseconds(ttl, "ttl")
+    text = _duration(ttl, "ttl")
     seconds, name = parse_duration(text), holder_name(holder)
     return Limit(ALGORITHMS["CC"], (str(_tokens(n, "limit")), text, name), n, Fraction(n), seconds, name)
 
@@ -321,6 +327,25 @@ def balance() -> Limit:
     Among several limits it is the last. local_share has no share of it, and denies.
     """
     return Limit(ALGORITHMS["BAL"], (), 0, Fraction(0), Fraction(1))
+
+
+def penalty(denials: int, window: str | float, ban: str | float, *, doubling: str | float = "") -> Limit:
+    """A ban of callers who go on when they are denied.
+
+    When the other limits of a call have denied so many requests within a window, it denies all of them until the ban
+    ends. It takes no tokens. It is for all(), and its key is the caller's. With doubling, such as "1d", the ban of a
+    caller who is soon banned again is twice as long each time, at most this long. local_share bans nobody.
+    """
+    span, length = _duration(window, "window"), _duration(ban, "ban")
+    seconds, shortest = parse_duration(span), parse_duration(length)
+    words = (str(_tokens(denials, "denials")), span, length)
+    limit = Limit(ALGORITHMS["PENALTY"], words, denials, Fraction(denials), seconds)
+    if doubling == "":
+        return limit
+    longest = _duration(doubling, "doubling")
+    if parse_duration(longest) < shortest:
+        raise InvalidError(f"doubling: must be no shorter than the ban, {length}, got {longest}")
+    return replace(limit, anchor=("DOUBLING", longest))
 
 
 def holder_name(holder: str) -> str:
@@ -357,13 +382,17 @@ def _parse_spec(text: str, words: list[str]) -> Limit:
         return _parse_anchor(text, words)
     if algorithm.spec == "SW" and len(words) == 5 and words[3].upper() == "SEGMENTS":
         return replace(_parse_spec(text, words[:3]), anchor=_segments(_integer(words[4])))
-    takes = {"rate": 3, "window": 3, "gcra": 4, "leases": 4, "member": 4, "adaptive": 4, "balance": 1}[algorithm.form]
+    if algorithm.form == "penalty" and len(words) == 6 and words[4].upper() == "DOUBLING":
+        return penalty(_integer(words[1]), words[2], words[3], doubling=words[5])
+    takes = {"rate": 3, "window": 3, "balance": 1}.get(algorithm.form, 4)
     if algorithm.form == "rate" and len(words) == 5 and words[3].lower() == "per":
         words = [*words[:2], " ".join(words[2:])]
     if len(words) != takes:
         raise InvalidError(f"{algorithm.spec} takes {takes - 1} words behind it, without the key, got {text!r}")
     if algorithm.form == "balance":
         return balance()
+    if algorithm.form == "penalty":
+        return penalty(_integer(words[1]), words[2], words[3])
     if algorithm.form == "leases":
         return concurrency(_integer(words[1]), words[2], words[3])
     if algorithm.form == "member":

@@ -58,6 +58,7 @@ class Buckets:
 
     def take(self, now: float, asks: Sequence[tuple[bytes, Limit, int]], keep: bool) -> Taken:
         """Decide on a number of tokens of each limit, and take them if keep is True."""
+        asks = [(key, limit, 0 if limit.algorithm.form == "penalty" else n) for key, limit, n in asks]
         with self._lock:
             buckets = [self._bucket(now, key, limit) for key, limit, _ in asks]
             binding, longest = -1, 0.0

@@ -25,7 +25,9 @@ public enum Algorithm {
     /** AD.ACQUIRE: a rate that follows reports. */
     ADAPTIVE("AD.ACQUIRE", "AD", Form.ADAPTIVE, Set.of(Option.PEEK, Option.MAXWAIT), true, false, false),
     /** BAL.ACQUIRE: credits that were bought. */
-    BALANCE("BAL.ACQUIRE", "BAL", Form.BALANCE, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, false, false);
+    BALANCE("BAL.ACQUIRE", "BAL", Form.BALANCE, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, false, false),
+    /** PENALTY in RL.ALL and policies: bans of callers who go on when they are denied. It is no command. */
+    PENALTY("PENALTY", "PENALTY", Form.PENALTY, Set.of(), false, false, false);
 
     /** An option of the command of an algorithm. */
     enum Option {
@@ -43,7 +45,8 @@ public enum Algorithm {
         LEASES,
         MEMBER,
         ADAPTIVE,
-        BALANCE
+        BALANCE,
+        PENALTY
     }
 
     private final String command;

@@ -124,6 +124,14 @@ public final class Limit {
     }
 
     /**
+     * A ban of callers who go on when they are denied: when the other limits of a call have denied so many requests within a window, it denies all of them
+     * until the ban ends. It takes no tokens. It is for {@link Limiter#all}, and its key is the caller's. {@link Policy#localShare} bans nobody.
+     */
+    public static Limit penalty(long denials, Duration window, Duration ban) {
+        return Limits.penalty(denials, Rates.milliseconds(window, "window") + "ms", Rates.milliseconds(ban, "ban") + "ms");
+    }
+
+    /**
      * The limit of a text: a rate such as "100/minute" or "10 per second", or a limit of RL.ALL without its key, such as "TB 20 10/s", "FW 1000 @day" or
      * "SL 100 1m". A rate is a token bucket that holds the tokens of a period, at least one.
      */
@@ -204,6 +212,22 @@ public final class Limit {
         return with(LimitOption.SPREAD, true);
     }
 
+    /** The same penalty whose ban is twice as long each time, at most this long, for a caller who is soon banned again. */
+    public Limit doubling(Duration longest) {
+        return doubling(Rates.milliseconds(longest, "doubling") + "ms");
+    }
+
+    Limit doubling(String longest) {
+        if (algorithm != Algorithm.PENALTY) {
+            throw new InvalidException("doubling: is for penalties, not for " + algorithm.command());
+        }
+        String ban = words.get(2).toString();
+        if (Rates.duration(longest).compareTo(Rates.duration(ban)) < 0) {
+            throw new InvalidException("doubling: must be no shorter than the ban, " + ban + ", got " + longest);
+        }
+        return with(LimitOption.DOUBLING, longest);
+    }
+
     private Limit with(LimitOption option, Object value) {
         Map<LimitOption, Object> all = new EnumMap<>(LimitOption.class);
         all.putAll(options);
@@ -252,8 +276,11 @@ public final class Limit {
         }
     }
 
-    /** Throws {@link InvalidException} for an option that the algorithm's command does not take. */
+    /** Throws {@link InvalidException} for an option that the algorithm's command does not take, and for a limit without a command. */
     void mustTake(@Nullable Option option) {
+        if (algorithm == Algorithm.PENALTY) {
+            throw new InvalidException("PENALTY is one of several limits: use it in all, beside those whose denials it counts");
+        }
         if (option != null && !algorithm.options.contains(option)) {
             throw new InvalidException(algorithm.command() + " has no option " + option + ", got it for " + this);
         }

@@ -7,6 +7,7 @@ enum LimitOption {
     HISTORY,
     ROLLOVER,
     SEGMENTS,
+    DOUBLING,
     WARN,
     WEIGHT,
     SPREAD

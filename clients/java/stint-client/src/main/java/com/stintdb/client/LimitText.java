@@ -43,6 +43,9 @@ final class LimitText {
             int segments = (int) Math.min(integer(words.get(before + 1)), Limit.MOST_SEGMENTS + 1);
             return spec(algorithm, words.subList(0, before), text).segments(segments);
         }
+        if (algorithm == Algorithm.PENALTY && before == 4 && words.get(before).equalsIgnoreCase("doubling")) {
+            return spec(algorithm, words.subList(0, before), text).doubling(words.get(before + 1));
+        }
         int weight = 1;
         @Nullable String[] options = {null, null, null, null};
         if (algorithm.form == Algorithm.Form.RATE && words.size() == 5 && words.get(3).equalsIgnoreCase("per")) {
@@ -77,6 +80,7 @@ final class LimitText {
             case BALANCE -> throw new IllegalStateException("has no words");
             case RATE -> Limits.bucket(algorithm, n, second, numbers(second));
             case GCRA -> Limit.gcra(n, integer(second), integer(words.get(3)));
+            case PENALTY -> Limits.penalty(n, second, words.get(3));
             case LEASES -> Limits.places(n, second, milliseconds(second), words.get(3));
             case MEMBER -> Limits.bucket(Algorithm.TOKEN_BUCKET, n, second, numbers(second)).member(words.get(3), weight);
             case ADAPTIVE -> {

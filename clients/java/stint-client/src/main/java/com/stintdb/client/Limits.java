@@ -43,6 +43,13 @@ final class Limits {
         return new Limit(Algorithm.CONCURRENCY, List.of(Rates.count(n, "limit", 1), text, holder), Map.of(), new Numbers(n, n, periodMs));
     }
 
+    static Limit penalty(long denials, String window, String ban) {
+        double periodMs = Rates.duration(window).doubleValue() / 1e6;
+        Rates.duration(ban);
+        return new Limit(
+                Algorithm.PENALTY, List.of(Rates.count(denials, "denials", 1), window, ban), Map.of(), new Numbers(denials, denials, periodMs));
+    }
+
     static Limit member(Limit pool, Key name, int weight) {
         if (name.isEmpty()) {
             throw new InvalidException("member: needs a name");

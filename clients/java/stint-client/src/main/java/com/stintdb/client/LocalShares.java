@@ -14,7 +14,11 @@ final class LocalShares {
     private static final long RETRY_MS = 1000; // without room for a key
 
     /** What is asked of one limit. */
-    record Asked(String key, Limit limit, long tokens) {}
+    record Asked(String key, Limit limit, long tokens) {
+        Asked {
+            tokens = limit.algorithm() == Algorithm.PENALTY ? 0 : tokens;
+        }
+    }
 
     /** A decision about several limits: see {@link MultiResult}. */
     record Answer(boolean allowed, int binding, long retryAfterMs, List<LimitState> states) {}

@@ -192,6 +192,10 @@ class VectorsTest {
             }
             case "CC" -> Limit.concurrency(tokens, period, v.get("member").asText());
             case "BAL" -> Limit.balance();
+            case "PENALTY" -> {
+                Limit penalty = Limit.penalty(tokens, period, Duration.ofMillis(v.path("ban_ms").asLong()));
+                yield v.has("longest_ban_ms") ? penalty.doubling(Duration.ofMillis(v.get("longest_ban_ms").asLong())) : penalty;
+            }
             case "SL" -> Limit.slidingLog(tokens, period);
             case "FS" -> Limit.per(v.path("count").asLong(), period).burst(tokens).member(v.path("member").asText(""), v.path("weight").asInt());
             case "AD" -> Limit.per(v.path("count").asLong(), period).burst(tokens).adaptive(v.path("least").asLong());
