@@ -145,6 +145,20 @@ func TestCommitBooksAlways(t *testing.T) {
 	h.expectLeft(request, "OK | OK 49/100 UNKNOWN 4406400s plans")
 }
 
+// A request that needs more than it has reserved reserves again, and commits each reservation.
+func TestReserveAgain(t *testing.T) {
+	h := newKuadrant(t)
+	const request = "stint plan=ann"
+	first, second := h.reserve(request, 50, time.Minute), h.reserve(request, 30, time.Minute)
+	h.expectLeft(request, "OK | OK 19/100 UNKNOWN 6998400s plans")
+	if third := h.reserve(request, 21, time.Minute); third != "" {
+		t.Error("there are 20")
+	}
+	h.commit(request, first, 50, true)
+	h.commit(request, second, 5, true)
+	h.expectLeft(request, "OK | OK 44/100 UNKNOWN 4838400s plans")
+}
+
 // A reservation without a commit goes back after its time, and a commit after it books the amount.
 func TestReservationEnds(t *testing.T) {
 	h := newKuadrant(t)
