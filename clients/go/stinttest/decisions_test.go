@@ -41,7 +41,7 @@ func TestDecisions(t *testing.T) {
 			}
 		}
 	}
-	if played != 900 {
+	if played != 1800 {
 		t.Errorf("%d requests", played)
 	}
 }
@@ -58,6 +58,8 @@ func shown(reply string) string {
 			return "nil"
 		case line[0] == ':':
 			return line[1:]
+		case line[0] == '$':
+			return strconv.Quote(next())
 		case line[0] != '*':
 			return line
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -26,8 +27,12 @@ func (f *Fake) reply(words []string) string {
 
 func (f *Fake) execute(name string, words []string) (string, error) {
 	switch name {
-	case "TB.ACQUIRE", "FW.ACQUIRE":
+	case "TB.ACQUIRE", "FW.ACQUIRE", "SW.ACQUIRE", "BAL.ACQUIRE":
 		return f.acquire(name, words)
+	case "BAL.ADD":
+		return f.addCredits(words)
+	case "BAL.INFO":
+		return f.credits(words[0])
 	case "RL.ALL":
 		return f.all(words)
 	case "RL.CHECK":
@@ -47,14 +52,15 @@ func (f *Fake) execute(name string, words []string) (string, error) {
 
 // lacks is the error of what only the server does.
 func lacks(what string) error {
-	return fmt.Errorf("ERR the fake server has no %s: it knows token buckets, fixed windows without options, and "+
-		"policies of them; run this test on a real server, with stinttest.Start", what)
+	return fmt.Errorf("ERR the fake server has no %s: it knows token buckets, fixed windows without other options than "+
+		"ROLLOVER, sliding windows in SEGMENTS, balances without EXPIRE, and policies of them; run this test on a real "+
+		"server, with stinttest.Start", what)
 }
 
 // held is the limiter of a key, without a state if it has none or is at its full limit.
 func (f *Fake) held(key string) entry {
 	e, now := f.keys[key], f.now.UnixNano()
-	if e.state != nil && e.limit.look(e.state, now).reset.Sign() == 0 {
+	if e.state != nil && e.limit.isFull(e.state, now) {
 		delete(f.keys, key)
 		return entry{}
 	}
@@ -82,22 +88,32 @@ func (f *Fake) state(key string, l limit) (any, error) {
 		const text = "WRONGTYPE the key belongs to a limiter of %s, this command needs one of %s"
 		return nil, fmt.Errorf(text, held.limit.spec, l.spec)
 	}
-	if full, ok := held.state.(*big.Rat); ok {
-		taken := quotient(minus(full, now), held.limit.interval())
+	switch state := held.state.(type) {
+	case *big.Rat:
+		taken := quotient(minus(state, now), held.limit.interval())
 		return plus(now, new(big.Rat).Mul(taken, l.interval())), nil
+	case window:
+		if l.rollover == 0 {
+			state.before = closed{}
+		}
+		return state, nil
 	}
 	return held.state, nil
 }
 
 func (f *Fake) acquire(command string, words []string) (string, error) {
-	if len(words) < limitWords+2 {
-		return "", fmt.Errorf("ERR wrong number of arguments for '%s'", command)
-	}
-	l, err := parse(command[:2], words[1:])
+	l, rest, err := parse(strings.TrimSuffix(command, ".ACQUIRE"), words[1:])
 	if err != nil {
 		return "", err
 	}
-	a, err := readAsk(command, words[1+limitWords:])
+	if len(rest) == 0 {
+		return "", fmt.Errorf("ERR wrong number of arguments for '%s'", command)
+	}
+	options, err := l.readOption(rest[1:])
+	if err != nil {
+		return "", err
+	}
+	a, err := readAsk(command, rest[0], options)
 	if err != nil {
 		return "", err
 	}
@@ -111,20 +127,20 @@ func (f *Fake) acquire(command string, words []string) (string, error) {
 	if a.option != "FORCE" { // only FORCE shows a debt
 		d.remaining = max(0, d.remaining)
 	}
-	return array(d.granted, l.tokens, d.remaining, milliseconds(d.wait), milliseconds(d.reset)), nil
+	return array(d.granted, d.limit, d.remaining, milliseconds(d.wait), milliseconds(d.reset)), nil
 }
 
 // readAsk reads the words after a limit: the number of tokens and an option.
-func readAsk(command string, words []string) (a ask, err error) {
-	if a.n, err = number(words[0]); err != nil || len(words) == 1 {
+func readAsk(command, tokens string, words []string) (a ask, err error) {
+	if a.n, err = number(tokens); err != nil || len(words) == 0 {
 		return a, err
 	}
-	a.option = words[1]
+	a.option = words[0]
 	switch {
-	case slices.Contains([]string{"PEEK", "UPTO", "FORCE"}, a.option) && len(words) == 2:
+	case slices.Contains([]string{"PEEK", "UPTO", "FORCE"}, a.option) && len(words) == 1:
 		return a, nil
-	case a.option == "MAXWAIT" && command == "TB.ACQUIRE" && len(words) == 3:
-		a.maxWait, err = duration(words[2])
+	case a.option == "MAXWAIT" && command == "TB.ACQUIRE" && len(words) == 2:
+		a.maxWait, err = duration(words[1])
 		return a, err
 	}
 	return a, lacks(a.option + " in " + command)
@@ -139,17 +155,22 @@ func (f *Fake) refund(words []string) (string, error) {
 	if held.state == nil {
 		return "$-1", nil
 	}
-	remaining := held.limit.look(held.state, f.now.UnixNano()).remaining
-	back := min(n, held.limit.tokens-remaining)
+	d := held.limit.look(held.state, f.now.UnixNano())
+	back := min(n, d.limit-d.remaining)
 	switch state := held.state.(type) {
 	case *big.Rat:
 		held.state = minus(state, times(held.limit.interval(), back))
 	case window:
+		state = held.limit.windowAt(state, f.now.UnixNano())
 		state.taken -= back
 		held.state = state
+	case segments:
+		held.state = state.without(back)
+	case credits:
+		held.state = credits{state.added, state.spent - back}
 	}
 	f.keys[words[0]] = held
-	return fmt.Sprintf(":%d", remaining+back), nil
+	return fmt.Sprintf(":%d", d.remaining+back), nil
 }
 
 func longer(a, b *big.Rat) bool { return b != never && (a == never || a.Cmp(b) > 0) }

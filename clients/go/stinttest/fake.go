@@ -27,6 +27,7 @@ type Fake struct {
 	down        bool
 	connections map[net.Conn]bool
 	keys        map[string]entry
+	payments    map[string]payment
 	policies    map[string][]Rule
 }
 
@@ -34,7 +35,7 @@ type Fake struct {
 func NewFake() *Fake {
 	return &Fake{
 		now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), connections: map[net.Conn]bool{},
-		keys: map[string]entry{}, policies: map[string][]Rule{},
+		keys: map[string]entry{}, payments: map[string]payment{}, policies: map[string][]Rule{},
 	}
 }
 

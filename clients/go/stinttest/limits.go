@@ -8,46 +8,69 @@ import (
 	"time"
 )
 
-// A limit is a token bucket or a fixed window, as its command has it. Times are in nanoseconds.
+// A limit as its command has it. Times are in nanoseconds.
 type limit struct {
-	spec   string // the word of RL.ALL
-	tokens int64  // the most at once
-	count  int64  // that come back in period, of TB
-	period int64  // 0 for windows of the calendar
-	window string // of FW
+	spec     string // the word of RL.ALL: TB, FW, SW or BAL
+	tokens   int64  // the most at once; not of BAL
+	count    int64  // that come back in period, of TB
+	period   int64  // 0 for windows of the calendar
+	window   string // of FW
+	rollover int64  // of FW, in percent
+	segments int64  // of SW
 }
 
-// limitWords is the number of words of a limit after its key.
-const limitWords = 2
-
-// commands are the limits that the fake knows, with their commands.
-var commands = map[string]string{"TB": "TB.ACQUIRE", "FW": "FW.ACQUIRE"}
+// specs are the limits that the fake knows.
+var specs = []string{"TB", "FW", "SW", "BAL"}
 
 // periods are the lengths of the windows that have names. Those of the calendar, in UTC, have none.
 var periods = map[string]time.Duration{
 	"@minute": time.Minute, "@hour": time.Hour, "@day": 24 * time.Hour, "@week": 0, "@month": 0, "@quarter": 0, "@year": 0,
 }
 
-// parse reads the words of a limit, in the forms that the Go client sends.
-func parse(spec string, words []string) (l limit, err error) {
-	if len(words) < limitWords {
-		return l, fmt.Errorf("ERR wrong number of arguments for %s", spec)
-	}
+// parse reads the words of a limit, in the forms that the Go client sends, and returns the words behind them.
+func parse(spec string, words []string) (l limit, rest []string, err error) {
 	l.spec = spec
-	if l.tokens, err = number(words[0]); err != nil {
-		return l, err
+	if spec == "BAL" {
+		return l, words, nil
 	}
-	if spec == "TB" {
+	if len(words) < 2 {
+		return l, nil, fmt.Errorf("ERR wrong number of arguments for %s", spec)
+	}
+	rest = words[2:]
+	if l.tokens, err = number(words[0]); err != nil {
+		return l, nil, err
+	}
+	switch spec {
+	case "TB":
 		l.count, l.period, err = rate(words[1])
-		return l, err
+		return l, rest, err
+	case "SW":
+		l.period, err = duration(words[1])
+		return l, rest, err
 	}
 	l.window = strings.ToLower(words[1])
 	if period, hasName := periods[l.window]; hasName {
 		l.period = int64(period)
-		return l, nil
+		return l, rest, nil
 	}
 	l.period, err = duration(strings.TrimPrefix(l.window, "@"))
-	return l, err
+	return l, rest, err
+}
+
+// readOption reads the option of a limit, and returns the words behind it.
+func (l *limit) readOption(words []string) (rest []string, err error) {
+	is := func(spec, option string) bool { return l.spec == spec && len(words) > 1 && words[0] == option }
+	switch {
+	case is("FW", "ROLLOVER"):
+		l.rollover, err = number(strings.TrimSuffix(words[1], "%"))
+	case is("SW", "SEGMENTS"):
+		l.segments, err = number(words[1])
+	case l.spec == "SW":
+		return nil, lacks("SW without SEGMENTS")
+	default:
+		return words, nil
+	}
+	return words[2:], err
 }
 
 func number(word string) (int64, error) {

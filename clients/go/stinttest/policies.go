@@ -3,6 +3,7 @@ package stinttest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	stint "github.com/stintdb/stint/clients/go"
@@ -13,9 +14,9 @@ func (f *Fake) check(words []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	options := words[3:]
-	if len(options) > 0 && (options[0] == "WARN" || options[0] == "SPLIT") { // which no limit here shows
-		options = options[1:]
+	options, isSplit := words[3:], false
+	if len(options) > 0 && (options[0] == "WARN" || options[0] == "SPLIT") { // no limit here warns
+		options, isSplit = options[1:], options[0] == "SPLIT"
 	}
 	if len(options) > 0 && options[0] != "WITH" {
 		return "", lacks(options[0] + " in RL.CHECK")
@@ -27,7 +28,7 @@ func (f *Fake) check(words []string) (string, error) {
 	for i := range parts {
 		parts[i].n = n
 	}
-	return f.several(parts, n)
+	return f.several(parts, n, isSplit)
 }
 
 // partsOf is the limits of a policy for an id. With is empty, or WITH and the fields.
@@ -59,8 +60,15 @@ func (f *Fake) partsOf(policy, id string, with []string) (parts []part, err erro
 // limitOf is a limit of package stint as the server reads it.
 func limitOf(given stint.Limit) (limit, error) {
 	words := strings.Fields(given.String())
-	if _, ok := commands[words[0]]; !ok || len(words) != 1+limitWords {
+	if !slices.Contains(specs, words[0]) {
 		return limit{}, lacks("limit " + given.String())
 	}
-	return parse(words[0], words[1:])
+	l, rest, err := parse(words[0], words[1:])
+	if err == nil {
+		rest, err = l.readOption(rest)
+	}
+	if err != nil || len(rest) > 0 {
+		return limit{}, lacks("limit " + given.String())
+	}
+	return l, nil
 }

@@ -7,9 +7,9 @@ var never = big.NewRat(-1, 1)
 
 // A decision is the outcome for one limit. state is kept if the request is granted. Times are in nanoseconds.
 type decision struct {
-	granted, remaining int64
-	wait, reset        *big.Rat
-	state              any
+	granted, limit, remaining int64
+	wait, reset               *big.Rat
+	state                     any
 }
 
 // An ask is a request for tokens of one limit.
@@ -29,14 +29,32 @@ func (a ask) number(left int64) int64 {
 
 // decide decides on an ask. A new key has no state.
 func (l limit) decide(state any, now int64, a ask) decision {
-	if l.spec == "FW" {
+	switch l.spec {
+	case "FW":
 		return l.decideWindow(state, now, a)
+	case "SW":
+		return l.decideSegments(state, now, a)
+	case "BAL":
+		return decideCredits(state, a)
 	}
 	return l.decideBucket(state, now, a)
 }
 
-// look returns the state without changing it: the decision on a request for more than the limit ever grants.
-func (l limit) look(state any, now int64) decision { return l.decide(state, now, ask{n: l.tokens + 1}) }
+// look returns the state without changing it: the decision on a request for more than any limit ever grants.
+func (l limit) look(state any, now int64) decision { return l.decide(state, now, ask{n: 1e15}) }
+
+// isFull reports whether a state is that of a new key.
+func (l limit) isFull(state any, now int64) bool {
+	switch s := state.(type) {
+	case credits:
+		return false
+	case window:
+		if l.rollover > 0 && now < l.windowEnd(l.windowEnd(l.windowAt(s, now).before.end)) {
+			return false
+		}
+	}
+	return l.look(state, now).reset.Sign() == 0
+}
 
 // decideBucket decides for a token bucket. The state is the time at which all tokens are back.
 func (l limit) decideBucket(state any, now int64, a ask) decision {
@@ -55,37 +73,14 @@ func (l limit) decideBucket(state any, now int64, a ask) decision {
 		if n > l.tokens {
 			wait = never
 		}
-		return decision{remaining: left, wait: wait, reset: minus(full, at), state: state}
+		return decision{limit: l.tokens, remaining: left, wait: wait, reset: minus(full, at), state: state}
 	}
-	d := decision{granted: n, wait: new(big.Rat), reset: minus(after, at), state: after}
+	d := decision{granted: n, limit: l.tokens, wait: new(big.Rat), reset: minus(after, at), state: after}
 	d.remaining = floor(quotient(minus(plus(at, most), after), interval))
 	if a.option != "FORCE" && missing.Sign() > 0 {
 		d.wait = missing
 	}
 	return d
-}
-
-// window is the state of a fixed window.
-type window struct{ end, taken int64 }
-
-func (l limit) decideWindow(state any, now int64, a ask) decision {
-	w, _ := state.(window)
-	if w.end <= now || w.taken == 0 {
-		w = window{end: l.windowEnd(now)}
-	}
-	n, reset := a.number(l.tokens-w.taken), new(big.Rat)
-	if w.taken > 0 {
-		reset = whole(w.end - now)
-	}
-	if a.option != "FORCE" && w.taken+n > l.tokens {
-		wait := reset
-		if n > l.tokens {
-			wait = never
-		}
-		return decision{remaining: l.tokens - w.taken, wait: wait, reset: reset, state: state}
-	}
-	w.taken += n
-	return decision{granted: n, remaining: l.tokens - w.taken, wait: new(big.Rat), reset: whole(w.end - now), state: w}
 }
 
 func whole(n int64) *big.Rat             { return new(big.Rat).SetInt64(n) }

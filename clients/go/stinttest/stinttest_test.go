@@ -207,6 +207,32 @@ func TestPoliciesRefundsAndDown(t *testing.T) {
 	})
 }
 
+// TestPlanWithCredits: what a plan cannot give comes from credits, and a denial says what would help.
+func TestPlanWithCredits(t *testing.T) {
+	fake := stinttest.NewFake()
+	l := fake.Connect(stint.FailClosed())
+	defer l.Close()
+	plan := []stint.Keyed{stint.On("hours", stint.Window(100, stint.Starting(5*time.Hour))), stint.On("credits", stint.Balance()).OrElse()}
+	for range 2 { // as webhooks do
+		if balance, err := l.AddCredits(t.Context(), "credits", stint.Payment{ID: "payment:81", Credits: 50}); balance != 50 || err != nil {
+			t.Errorf("%d, %v", balance, err)
+		}
+	}
+	m, err := l.AllWith(t.Context(), stint.Request{Tokens: 130, Split: true}, plan...)
+	if err != nil || !m.Allowed || m.Limits[0].Granted != 100 || m.Limits[1].Granted != 30 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if c, known, err := l.Credits(t.Context(), "credits"); !known || c.Balance != 20 || err != nil {
+		t.Errorf("%+v, %v, %v", c, known, err)
+	}
+	if m, err = l.AllN(t.Context(), 30, plan...); err != nil || m.Allowed || m.NeedsPayment || m.RetryAfter != 5*time.Hour {
+		t.Errorf("a wait helps: %+v, %v", m, err)
+	}
+	if m, err = l.AllN(t.Context(), 130, plan...); err != nil || m.Allowed || !m.NeedsPayment {
+		t.Errorf("a payment helps: %+v, %v", m, err)
+	}
+}
+
 // TestRefusals: a command or an option that the fake lacks is an error that names the remedy.
 func TestRefusals(t *testing.T) {
 	fake := stinttest.NewFake()
@@ -218,6 +244,9 @@ func TestRefusals(t *testing.T) {
 		"FW.ACQUIRE k 10 @month 1 MAXWAIT 1s":     "no MAXWAIT in FW.ACQUIRE",
 		"RL.ALL FW k 10 @week HISTORY 3":          "no HISTORY in RL.ALL",
 		"RL.ALL SL k 10 5s TOKENS 1":              "no SL in RL.ALL",
+		"RL.ALL PENALTY k 3 60000ms 600000ms":     "no PENALTY in RL.ALL",
+		"SW.ACQUIRE k 10 5s 1":                    "no SW without SEGMENTS",
+		"BAL.ADD k 10 AS a EXPIRE 2000000000":     "no EXPIRE in BAL.ADD",
 		"RL.ALL TB k 10 1/1s TOKENS 1 BLOCK 1s":   "no BLOCK in RL.ALL",
 		"RL.ALL TB k 10 1/1s TOKENS 1 AS a FOR 1": "no AS in RL.ALL",
 	} {

@@ -38,7 +38,7 @@ test("random requests at times of a clock, with the server's replies to the mill
             assert.equal(reply, line, `request ${played}`);
         }
     }
-    assert.equal(played, 900);
+    assert.equal(played, 1800);
 });
 
 const real = await startServer(), application = new Redis({ port: real.port, lazyConnect: true });
@@ -207,12 +207,26 @@ test("errors", async () => {
     assert.throws(() => { fake.clock.set(0); }, InvalidError);
 });
 
+test("what a plan cannot give comes from credits, and a denial says what would help", async () => {
+    const fake = new FakeLimiter(), plan = [{ key: "hours", limit: "FW 100 5h" }, { key: "credits", limit: Limit.balance(), orElse: true }];
+    for (let i = 0; i < 2; i++) { // as webhooks do
+        assert.equal(await fake.addCredits("credits", { id: "payment:81", credits: 50 }), 50);
+    }
+    const { limits } = await fake.all(plan, { tokens: 130, split: true });
+    assert.deepEqual(limits.map(({ granted }) => granted), [100, 30]);
+    assert.equal((await fake.credits("credits")).balance, 20);
+    const denied = await fake.all(plan, { tokens: 30 });
+    assert.deepEqual([denied.allowed, denied.needsPayment, denied.retryAfter], [false, undefined, 18_000_000]);
+    assert.equal((await fake.all(plan, { tokens: 130 })).needsPayment, true);
+});
+
 test("what the fake lacks is an error that names the remedy", async () => {
     const fake = new FakeLimiter();
     const remedy = "run this test on a real server, with startServer";
     for (const [command, what] of [
         ["RL.TOP", "RL.TOP"], ["AD.ACQUIRE k 20 2/1s 50/1s 1", "AD.ACQUIRE"], ["RL.USAGE k", "RL.USAGE"], ["RL.POLICY LIST", "RL.POLICY"],
         ["RL.ALL TB a 1 1/s BLOCK 1s", "BLOCK in RL.ALL"], ["RL.ALL TB a 1 1/s AS id FOR 1m", "AS in RL.ALL"], ["RL.ALL SL a 1 1s", "SL in RL.ALL"],
+        ["RL.ALL PENALTY a 3 1m 10m", "PENALTY in RL.ALL"], ["SW.ACQUIRE a 1 1s 1", "SW without SEGMENTS"], ["BAL.ADD a 1 AS b EXPIRE 2000000000", "EXPIRE in BAL.ADD"],
         ["RL.CHECK p a 1 KEEP 5", "KEEP in RL.CHECK"], ["FW.ACQUIRE k 10 @month 1 TZ UTC", "TZ in FW.ACQUIRE"],
     ]) {
         const says = replyOf(fake.server, command.split(" "));

@@ -78,7 +78,7 @@ def test_the_decisions_of_the_server() -> None:
             clock.advance(int(line.split()[1].removesuffix("ms")) / 1000)
         elif not line.startswith("#"):
             assert reply == line, f"request {played}"
-    assert played == 900
+    assert played == 1800
 
 
 def test_several_limits_are_decided_as_by_the_server(shared_server: Server) -> None:
@@ -158,6 +158,20 @@ def test_a_denied_request_shows_the_places_that_are_free(shared_server: Server) 
         assert ask(FakeLimiter()) == ask(limiter) == [(3, 1), (1, 0), (3, 1), (1, 0)]
 
 
+def test_a_plan_with_credits() -> None:
+    """What a plan cannot give comes from credits, and a denial says what would help."""
+    fake = FakeLimiter(stint.fail_closed())
+    plan = [stint.on("hours", "FW 100 5h"), stint.on("credits", stint.balance(), or_else=True)]
+    assert [fake.add_credits("credits", 50, payment="payment:81") for _ in range(2)] == [50, 50]
+    answer = fake.all(*plan, tokens=stint.Request(130, split=True))
+    assert [state.granted for state in answer.limits] == [100, 30]
+    credits = fake.credits("credits")
+    assert credits is not None and credits.balance == 20
+    denied = fake.all(*plan, tokens=30)
+    assert (denied.allowed, denied.needs_payment, denied.retry_after) == (False, False, 18000)
+    assert fake.all(*plan, tokens=130).needs_payment
+
+
 @pytest.mark.parametrize(
     ("command", "error"),
     [
@@ -168,6 +182,9 @@ def test_a_denied_request_shows_the_places_that_are_free(shared_server: Server) 
         ("RL.CHECK p a 1 KEEP 5", "has no KEEP in RL.CHECK: it knows"),
         ("RL.ALL TB k 10 1/h AS id FOR 1m", "has no AS in RL.ALL: it knows"),
         ("RL.ALL SL k 10 1h", "has no SL in RL.ALL: it knows"),
+        ("RL.ALL PENALTY k 3 1m 10m", "has no PENALTY in RL.ALL: it knows"),
+        ("SW.ACQUIRE k 10 1h 1", "has no SW without SEGMENTS: it knows"),
+        ("BAL.ADD k 10 AS a EXPIRE 2000000000", "has no EXPIRE in BAL.ADD: it knows"),
         ("FW.ACQUIRE k 10 @month 1 TZ UTC", "has no TZ in FW.ACQUIRE: it knows"),
         ("RL.CHECK warns a 1", "has no limit FW 9 @day WARN 80%: it knows"),
         ("RL.CHECK none a 1", "no such policy 'none'; store it with set_policy"),

@@ -4,6 +4,7 @@ import { Fraction } from "./fraction.js";
 import { type FakeLimit, lacks, lengthOf, number, read, rowOf } from "./limits.js";
 import type { State } from "./decision.js";
 import type { Store } from "./store.js";
+import { windowAt, without } from "./windows.js";
 
 /** A time in a reply: milliseconds rounded up, and -1 for never. */
 export function rounded(time: Fraction | null): number {
@@ -16,18 +17,18 @@ export function acquire(store: Store, name: string, [key = "", ...words]: readon
     if (!row) {
         throw lacks(name);
     }
-    const rest = words.slice(lengthOf(row)), n = row.isOnePlace ? 1n : number(rest.shift() ?? "1"), limit = read(row, words);
+    const rest = words.slice(lengthOf(row)), n = row.isOnePlace ? 1n : number(rest.shift() ?? "1"), limit = read(row, words, rest);
     const [option, time] = rest;
     if (option !== undefined && !row.options.some((known) => known === option)) {
         throw lacks(`${option} in ${name}`);
     }
     const maxWait = option === "MAXWAIT" ? exactDuration(time ?? "") : 0n;
-    const { granted, remaining, wait, reset, state } = store.ask(key, limit, { n, maxWait, ...(option !== undefined && { option }) });
+    const { granted, limit: most, remaining, wait, reset, state } = store.ask(key, limit, { n, maxWait, ...(option !== undefined && { option }) });
     if (granted > 0n && option !== "PEEK") {
         store.keep(key, limit, state);
     }
     const left = Number(remaining > 0n || option === "FORCE" ? remaining : 0n); // only FORCE shows a debt
-    return [Number(granted), Number(limit.tokens), left, rounded(wait), rounded(reset)];
+    return [Number(granted), Number(most), left, rounded(wait), rounded(reset)];
 }
 
 /** RL.REFUND: the tokens left, or null. */
@@ -36,16 +37,21 @@ export function refund(store: Store, [key = "", tokens = ""]: readonly string[])
     if (!held) {
         return null;
     }
-    const { limit, state } = held, left = store.look(key, limit).remaining, missing = limit.tokens - left, back = n < missing ? n : missing;
-    store.keep(key, limit, refunded(limit, state, back));
+    const { limit, state } = held, { limit: most, remaining: left } = store.look(key, limit), missing = most - left, back = n < missing ? n : missing;
+    store.keep(key, limit, refunded(limit, state, back, store.now));
     return Number(left + back);
 }
 
-function refunded(limit: FakeLimit, state: State, back: bigint): State {
+function refunded(limit: FakeLimit, state: State, back: bigint, now: bigint): State {
     switch (state.kind) {
         case "bucket": return { ...state, full: state.full.minus(limit.interval.times(back)) };
-        case "window": return { ...state, taken: state.taken - back };
-        default: throw ofReply("ERR the fake server refunds token buckets and fixed windows");
+        case "window": {
+            const window = windowAt(limit, state, now);
+            return { ...window, taken: window.taken - back };
+        }
+        case "segments": return { ...state, counts: without(state.counts, back) };
+        case "credits": return { ...state, spent: state.spent - back };
+        default: throw ofReply("ERR the fake server refunds no places");
     }
 }
 

@@ -4,7 +4,8 @@ import { type LimitLike, limitOf } from "../limit.js";
 import { type Known, mustKnow } from "../options.js";
 import { Clock } from "./clock.js";
 import { acquire, refund, release } from "./commands.js";
-import { lacks, read, rowOfSpec } from "./limits.js";
+import { type Payment, addCredits, credits } from "./credits.js";
+import { lacks, read as readLimit, rowOfSpec } from "./limits.js";
 import { type Part, all, check } from "./several.js";
 import { Store } from "./store.js";
 
@@ -14,15 +15,16 @@ export interface Rule { key: string; limit: LimitLike }
 const ruleParts = { key: true, limit: true } satisfies Known<Rule>;
 
 /**
- * A Stint server in memory. It makes the server's decisions on token buckets, fixed windows without options,
- * concurrency limits, several of them at once, and policies. To everything else it answers with an error: such a test
- * runs on a real server, which startServer starts.
+ * A Stint server in memory. It makes the server's decisions on token buckets, fixed windows with no option but rollover,
+ * sliding windows in segments, concurrency limits, balances whose credits do not expire, several of them at once, and
+ * policies. To everything else it answers with an error: such a test runs on a real server, which startServer starts.
  */
 export class FakeServer {
     /** Whether the server is gone: the policies of limiters answer. */
     isDown = false;
 
     readonly #store: Store;
+    readonly #payments = new Map<string, Payment>();
     readonly #policies = new Map<string, readonly Rule[]>();
 
     constructor(readonly clock: Clock = new Clock()) {
@@ -53,6 +55,8 @@ export class FakeServer {
             case "PING": return "PONG";
             case "RL.ALL": return all(store, words);
             case "RL.CHECK": return check(store, words, (policy, names) => this.#limits(policy, names));
+            case "BAL.ADD": return addCredits(store, this.#payments, words);
+            case "BAL.INFO": return credits(store, words);
             case "RL.REFUND": return refund(store, words);
             case "CC.RELEASE": return release(store, words);
             case "DEL": return store.delete(words[0] ?? "") ? 1 : 0;
@@ -79,10 +83,11 @@ export class FakeServer {
                 return value;
             });
             const own = limitOf(limit), row = rowOfSpec(own.row.spec);
-            if (!row || own.optionWords.length > 0) {
+            const behind = own.optionWords.map(String), read = row && readLimit(row, own.words.map((word) => filled(bytesOf(word))), behind);
+            if (!read || behind.length > 0) {
                 throw lacks(`limit ${own.toString()}`);
             }
-            return { key: filled(bytesOf(key)), limit: read(row, own.words.map((word) => filled(bytesOf(word)))) };
+            return { key: filled(bytesOf(key)), limit: read };
         });
     }
 }

@@ -15,16 +15,20 @@ export interface FakeLimit {
     period: bigint;
     /** The window of FW. */
     window: string;
+    /** The tokens of FW of which at most may roll over to the next window. */
+    rollover: bigint;
+    /** The segments of SW. */
+    segments: bigint;
     /** The holder of a lease. */
     holder: string;
 }
 
 /** The error of what only the server has. */
 export const lacks = (what: string): Error => ofReply(
-    `ERR the fake server has no ${what}: it knows token buckets, fixed windows without options, concurrency limits, `
-    + "and policies of them; run this test on a real server, with startServer");
+    `ERR the fake server has no ${what}: it knows token buckets, fixed windows without other options than ROLLOVER, sliding windows in SEGMENTS, `
+    + "concurrency limits, balances without EXPIRE, and policies of them; run this test on a real server, with startServer");
 
-const rows: readonly Row[] = Object.values(algorithms).filter(({ spec }) => ["TB", "FW", "CC"].includes(spec));
+const rows: readonly Row[] = Object.values(algorithms).filter(({ spec }) => ["TB", "FW", "SW", "CC", "BAL"].includes(spec));
 
 /** The row of a command. */
 export const rowOf = (command: string): Row | undefined => rows.find((row) => row.command === command);
@@ -33,17 +37,34 @@ export const rowOf = (command: string): Row | undefined => rows.find((row) => ro
 export const rowOfSpec = (spec: string): Row | undefined => rows.find((row) => row.spec === spec);
 
 /** The number of words of a limit after its key. */
-export const lengthOf = (row: Row): number => row.form === "leases" ? 3 : 2;
+export const lengthOf = (row: Row): number => row.form === "leases" ? 3 : row.form === "balance" ? 0 : 2;
 
-/** Reads the words of a limit. */
-export function read(row: Row, words: readonly string[]): FakeLimit {
-    const [first = "", second = "", third = ""] = words, tokens = number(first, 1n);
+/** Reads the words of a limit, and takes its option off the words behind them. */
+export function read(row: Row, words: readonly string[], behind: string[]): FakeLimit {
+    const limit = readPlain(row, words), [option, value = ""] = behind;
+    if (row.spec === "FW" && option === "ROLLOVER") {
+        behind.splice(0, 2);
+        return { ...limit, rollover: limit.tokens * number(value.replace(/%$/, ""), 1n) / 100n };
+    }
+    if (row.spec !== "SW") {
+        return limit;
+    }
+    if (option !== "SEGMENTS") {
+        throw lacks("SW without SEGMENTS");
+    }
+    behind.splice(0, 2);
+    return { ...limit, segments: number(value, 2n) };
+}
+
+function readPlain(row: Row, words: readonly string[]): FakeLimit {
+    const [first = "", second = "", third = ""] = words, tokens = row.form === "balance" ? 0n : number(first, 1n);
     if (words.length < lengthOf(row)) {
         throw new InvalidError(`wrong number of arguments for ${row.spec}`);
     }
-    const limit: FakeLimit = { row, tokens, interval: Fraction.of(1n), period: 0n, window: "", holder: "" };
+    const limit: FakeLimit = { row, tokens, interval: Fraction.of(1n), period: 0n, window: "", rollover: 0n, segments: 0n, holder: "" };
     switch (row.form) {
         case "rate": return { ...limit, interval: intervalOf(second) };
+        case "balance": return limit;
         case "leases": return { ...limit, period: exactDuration(second), holder: third };
         default: {
             const window = second.toLowerCase();

@@ -1,19 +1,27 @@
 import { type Ask, type Decision, type State, numberOf } from "./decision.js";
 import { Fraction, later, zero } from "./fraction.js";
-import { type FakeLimit, windowEnd } from "./limits.js";
+import type { FakeLimit } from "./limits.js";
+import { fixed, isRemembered, segments } from "./windows.js";
 
 /** Decides on an ask. A new key has no state. */
 export function decide(limit: FakeLimit, state: State | undefined, now: bigint, ask: Ask): Decision {
-    switch (limit.row.form) {
-        case "rate": return bucket(limit, state, now, ask);
-        case "leases": return leases(limit, state, now, ask);
+    switch (limit.row.spec) {
+        case "TB": return bucket(limit, state, now, ask);
+        case "CC": return leases(limit, state, now, ask);
+        case "SW": return segments(limit, state, now, ask);
+        case "BAL": return balance(state, ask);
         default: return fixed(limit, state, now, ask);
     }
 }
 
 /** The state of a limit of which nothing is asked: that of a denial. */
 export function look(limit: FakeLimit, state: State | undefined, now: bigint): Decision {
-    return decide(limit, state, now, { n: limit.tokens + 1n });
+    return decide(limit, state, now, { n: 10n ** 15n });
+}
+
+/** Whether a state is that of a new key. */
+export function isFull(limit: FakeLimit, state: State, now: bigint): boolean {
+    return state.kind !== "credits" && !isRemembered(limit, state, now) && look(limit, state, now).reset.sign === 0;
 }
 
 function bucket({ tokens, interval }: FakeLimit, state: State | undefined, at: bigint, ask: Ask): Decision {
@@ -21,21 +29,18 @@ function bucket({ tokens, interval }: FakeLimit, state: State | undefined, at: b
     const left = now.plus(most).minus(full).over(interval).floor(), n = numberOf(ask, left), after = full.plus(interval.times(n));
     const missing = after.minus(now).minus(most), ahead = Fraction.of(ask.maxWait ?? 0n), isForced = ask.option === "FORCE";
     if (!isForced && (n > tokens || missing.isAbove(ahead))) {
-        return { granted: 0n, remaining: left, wait: n > tokens ? null : missing.minus(ahead), reset: full.minus(now), state };
+        return { granted: 0n, limit: tokens, remaining: left, wait: n > tokens ? null : missing.minus(ahead), reset: full.minus(now), state };
     }
     const remaining = now.plus(most).minus(after).over(interval).floor(), wait = isForced ? zero : later(missing, zero);
-    return { granted: n, remaining, wait, reset: after.minus(now), state: { kind: "bucket", full: after } };
+    return { granted: n, limit: tokens, remaining, wait, reset: after.minus(now), state: { kind: "bucket", full: after } };
 }
 
-function fixed(limit: FakeLimit, state: State | undefined, now: bigint, ask: Ask): Decision {
-    const present = state?.kind === "window" && state.end > now && state.taken > 0n ? state : undefined, taken = present?.taken ?? 0n;
-    const left = limit.tokens - taken, n = numberOf(ask, left);
+function balance(state: State | undefined, ask: Ask): Decision {
+    const { added, spent } = state?.kind === "credits" ? state : { added: 0n, spent: 0n }, left = added - spent, n = numberOf(ask, left);
     if (ask.option !== "FORCE" && n > left) {
-        const reset = Fraction.of(present ? present.end - now : 0n);
-        return { granted: 0n, remaining: left, wait: n > limit.tokens ? null : reset, reset, state };
+        return { granted: 0n, limit: added, remaining: left, wait: null, reset: zero, state };
     }
-    const end = present?.end ?? windowEnd(limit, now), reset = Fraction.of(end - now);
-    return { granted: n, remaining: left - n, wait: zero, reset, state: { kind: "window", end, taken: taken + n } };
+    return { granted: n, limit: added, remaining: left - n, wait: zero, reset: zero, state: { kind: "credits", added, spent: spent + n } };
 }
 
 function leases({ tokens, period, holder }: FakeLimit, state: State | undefined, now: bigint, { n }: Ask): Decision {
@@ -46,8 +51,8 @@ function leases({ tokens, period, holder }: FakeLimit, state: State | undefined,
     };
     if (n > 1n || (!ends.has(holder) && BigInt(ends.size) >= tokens)) {
         const wait = n > 1n ? null : until(ends.values(), (a, b) => a < b);
-        return { granted: 0n, remaining: tokens - BigInt(ends.size), wait, reset: until(ends.values(), (a, b) => a > b), state };
+        return { granted: 0n, limit: tokens, remaining: tokens - BigInt(ends.size), wait, reset: until(ends.values(), (a, b) => a > b), state };
     }
     ends.set(holder, now + period);
-    return { granted: 1n, remaining: tokens - BigInt(ends.size), wait: zero, reset: until(ends.values(), (a, b) => a > b), state: { kind: "leases", ends } };
+    return { granted: 1n, limit: tokens, remaining: tokens - BigInt(ends.size), wait: zero, reset: until(ends.values(), (a, b) => a > b), state: { kind: "leases", ends } };
 }

@@ -7,12 +7,13 @@ import org.jspecify.annotations.Nullable;
  * The outcome for one limit, in nanoseconds. The state is kept if the request is granted.
  *
  * @param granted tokens
+ * @param limit the limit that the reply states
  * @param remaining tokens
  * @param delay until a denied request would be granted, or until a granted one may go ahead; null is never
  * @param reset until all tokens are back
  * @param state the state afterwards; null is that of a new key
  */
-record Decision(BigInteger granted, BigInteger remaining, @Nullable Fraction delay, Fraction reset, @Nullable State state) {
+record Decision(BigInteger granted, BigInteger limit, BigInteger remaining, @Nullable Fraction delay, Fraction reset, @Nullable State state) {
     /**
      * Tokens asked of one limit.
      *
@@ -39,7 +40,7 @@ record Decision(BigInteger granted, BigInteger remaining, @Nullable Fraction del
         return granted.signum() > 0;
     }
 
-    static Decision denied(BigInteger remaining, @Nullable Fraction delay, Fraction reset, @Nullable State state) {
-        return new Decision(BigInteger.ZERO, remaining, delay, reset, state);
+    static Decision denied(BigInteger limit, BigInteger remaining, @Nullable Fraction delay, Fraction reset, @Nullable State state) {
+        return new Decision(BigInteger.ZERO, limit, remaining, delay, reset, state);
     }
 }

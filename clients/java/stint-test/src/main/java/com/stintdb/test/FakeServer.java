@@ -28,8 +28,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A Stint server in memory, for tests of programs: the same decisions as a server's, to the millisecond, by a clock that the test sets. It knows token
- * buckets, fixed windows without options, concurrency limits, several of them at once, and policies. To everything else it answers with an error: such a
- * test runs on a real server, which {@link StintServer#start} starts. It is safe for use by many threads.
+ * buckets, fixed windows with no option but rollover, sliding windows in segments, concurrency limits, balances whose credits do not expire, several of them
+ * at once, and policies. To everything else it answers with an error: such a test runs on a real server, which {@link StintServer#start} starts. It is safe
+ * for use by many threads.
  */
 public final class FakeServer {
     private static final Pattern NAME = Pattern.compile("\\{([^{}]*)}");
@@ -37,6 +38,7 @@ public final class FakeServer {
     private final FakeClock clock;
     private final Store store; // guarded by this, as all below
     private final Several several;
+    private final Map<String, List<String>> payments = new HashMap<>();
     private final Map<String, Map<String, Limit>> policies = new HashMap<>();
     private volatile boolean isDown;
 
@@ -105,6 +107,10 @@ public final class FakeServer {
                 return several.all(words);
             case "RL.CHECK":
                 return several.check(words, this::limitsOf);
+            case "BAL.ADD":
+                return Commands.addCredits(store, payments, words);
+            case "BAL.INFO":
+                return Commands.credits(store, words.get(0));
             case "RL.REFUND":
                 return Commands.refund(store, words.get(0), words.get(1));
             case "CC.RELEASE":

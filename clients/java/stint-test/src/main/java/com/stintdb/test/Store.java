@@ -3,6 +3,7 @@ package com.stintdb.test;
 import com.stintdb.client.internal.Replies;
 import com.stintdb.test.Decision.Ask;
 import com.stintdb.test.State.Bucket;
+import com.stintdb.test.State.Window;
 import java.math.BigInteger;
 import java.util.HashMap;
 import java.util.Map;
@@ -60,7 +61,7 @@ final class Store {
     }
 
     /** The state of a key under a limit. The tokens that were taken carry over to another rate. */
-    private @Nullable State state(String key, FakeLimit limit) {
+    @Nullable State state(String key, FakeLimit limit) {
         Held held = held(key);
         if (held == null) {
             return null;
@@ -73,6 +74,9 @@ final class Store {
             Fraction now = Fraction.of(now());
             Fraction taken = bucket.full().minus(now).over(held.limit.interval());
             return new Bucket(now.plus(taken.times(limit.interval())));
+        }
+        if (held.state instanceof Window window && limit.rollover().signum() == 0) {
+            return new Window(window.end(), window.taken(), null);
         }
         return held.state;
     }

@@ -10,6 +10,7 @@ import com.stintdb.client.DeniedException;
 import com.stintdb.client.InvalidException;
 import com.stintdb.client.Keyed;
 import com.stintdb.client.Limit;
+import com.stintdb.client.LimitState;
 import com.stintdb.client.MultiResult;
 import com.stintdb.client.Policy;
 import com.stintdb.client.RefusedException;
@@ -108,6 +109,20 @@ class FakeServerTest {
         assertThrows(RefusedException.class, () -> fake.check("none", "1"));
     }
 
+    /** What a plan cannot give comes from credits, and a denial says what would help. */
+    @Test
+    void planWithCredits() {
+        List<Keyed> plan = List.of(Keyed.of("hours", Limit.parse("FW 100 5h")), Keyed.of("credits", Limit.balance()).orElse());
+        for (int i = 0; i < 2; i++) { // as webhooks do
+            assertEquals(50, fake.addCredits("credits", 50, "payment:81"));
+        }
+        MultiResult granted = fake.all(plan, Request.of(130).split());
+        assertEquals(List.of(100L, 30L), granted.limits().stream().map(LimitState::granted).toList());
+        MultiResult denied = fake.all(plan, Request.of(30));
+        assertTrue(!denied.allowed() && !denied.needsPayment() && denied.retryAfterMs() == 18_000_000, denied.toString());
+        assertTrue(fake.all(plan, Request.of(130)).needsPayment());
+    }
+
     @Test
     void errors() {
         fake.allow("k", Limit.perDay(1));
@@ -122,6 +137,7 @@ class FakeServerTest {
     @CsvSource({
         "RL.TOP, RL.TOP", "RL.USAGE k, RL.USAGE", "AD.ACQUIRE k 20 2/1s 50/1s 1, AD.ACQUIRE", "RL.SETTLE a 1, RL.SETTLE",
         "RL.ALL TB a 1 1/s AS id FOR 1m, AS in RL.ALL", "RL.ALL TB a 1 1/s BLOCK 1s, BLOCK in RL.ALL", "RL.ALL SL a 1 1s, SL in RL.ALL",
+        "RL.ALL PENALTY a 3 1m 10m, PENALTY in RL.ALL", "SW.ACQUIRE a 1 1s 1, SW without SEGMENTS", "BAL.ADD a 1 AS b EXPIRE 2000000000, EXPIRE in BAL.ADD",
         "RL.ALL FW k 10 @week HISTORY 3, HISTORY in RL.ALL", "RL.CHECK p a 1 KEEP 5, KEEP in RL.CHECK", "FW.ACQUIRE k 9 @month 1 TZ UTC, TZ in FW.ACQUIRE",
         "RL.CHECK warns a 1, limit FW 9 @day WARN 80%"})
     void whatItLacks(String command, String what) {
