@@ -124,10 +124,7 @@ func (k groupKeys) Weigh(ops []engine.Op) (work int) {
 }
 
 // MayBeLarge implements [localstore.Store].
-func (k groupKeys) MayBeLarge(op *engine.Op) bool { return k.of(op).MayBeLarge(op) }
-
-// MayHaveLong implements [localstore.Store].
-func (k groupKeys) MayHaveLong(op *engine.Op) bool { return k.of(op).MayHaveLong(op) }
+func (k groupKeys) MayBeLarge(op *engine.Op, seeks bool) bool { return k.of(op).MayBeLarge(op, seeks) }
 
 // TryReadOnly implements [localstore.Store].
 func (k groupKeys) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool) {

@@ -32,7 +32,7 @@ func (e *Editor) put(id uint32, b []byte, place, at, old int, x Element) {
 		switch {
 		case at == len(b) && e.isLast(): // more may come at this end: the leaf stays full
 			firstCut = place
-		case place == 0 && e.isFirst():
+		case place == 0 && isFirst(e):
 			firstCut = 1
 		}
 		n++
@@ -98,7 +98,7 @@ func (e *Editor) DeleteRange(from, to int, removed func(x Element)) {
 		n := min(to-from, e.inLeaf-rest)
 		var at, size int
 		if rest+n == e.inLeaf {
-			at = e.lastAt(id, b, rest)
+			at = lastAt(e, id, b, rest)
 			size = len(b) - at
 		} else {
 			at = e.skip(b, rest)

@@ -13,7 +13,7 @@ type Marks struct {
 const fewSkipped = 16
 
 // lastAt returns where the element at a place of a leaf begins, which is near its end.
-func (e *Editor) lastAt(id uint32, leaf []byte, place int) int {
+func lastAt(e *Editor, id uint32, leaf []byte, place int) int {
 	if place < fewSkipped {
 		return e.skip(leaf, place)
 	}

@@ -144,7 +144,7 @@ func (e *Editor) addCount(n int) {
 }
 
 // isFirst and isLast report whether the leaf of the path is the first or the last one of the tree.
-func (e *Editor) isFirst() bool {
+func isFirst(e *Editor) bool {
 	return !slices.ContainsFunc(e.path[:e.Depth], func(s step) bool { return s.at != 0 })
 }
 

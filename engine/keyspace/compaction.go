@@ -160,9 +160,9 @@ func (t *table) freeSegment(n int) {
 
 // exchange gives a segment of a shard another block, or none.
 func exchange(a *arena.Arena, n int, block []byte, mem *memory, shard uint32) {
-	mem.large.count(shard, len(block), 1)
+	mem.large.Count(shard, len(block), 1)
 	before := a.Replace(n, block)
-	mem.large.count(shard, len(before), -1)
+	mem.large.Count(shard, len(before), -1)
 	mem.free(before)
 }
 

@@ -22,7 +22,7 @@ func (t *table) drop(p Place) {
 	t.preserve(r)
 	if limit, state := t.stateOf(r); t.large.Owns(limit, state) {
 		t.large.Free(r.key(), limit, state)
-		t.mem.large.add(t.Number, -1)
+		t.mem.large.Add(t.Number, -1)
 	}
 	t.noteDropped(r)
 	t.changes.tell(r.key())
@@ -104,7 +104,7 @@ func (t *table) free() {
 		}
 	}
 	t.large = nil
-	t.mem.large.clear(t.Number)
+	t.mem.large.Clear(t.Number)
 	t.arena, t.index = arena.Arena{}, tagindex.Index{}
 	t.kept.clear(t.mem)
 	t.dirty = nil

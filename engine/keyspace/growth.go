@@ -140,6 +140,6 @@ func (t growth) addSegment(bytes int) (n int, ok bool) {
 		t.mem.free(block)
 		return 0, false
 	}
-	t.mem.large.count(t.Number, bytes, 1)
+	t.mem.large.Count(t.Number, bytes, 1)
 	return n, true
 }

@@ -56,7 +56,7 @@ func (s *Keyspace) Init(o Config) {
 		panic("keyspace: Config.Shards must be a power of two up to 65536")
 	}
 	s.shards = make([]Shard, n)
-	s.memory.large.init(n)
+	s.memory.large.Init(n)
 	s.shift = 64
 	for bits := n; bits > 1; bits /= 2 {
 		s.shift--

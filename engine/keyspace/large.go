@@ -20,7 +20,7 @@ func largeOf(t *table) *largevalues.Values {
 }
 
 // MayHaveLarge reports whether there may be values in blocks. Without any, it costs next to nothing to ask.
-func MayHaveLarge(s *Keyspace) bool { return s.memory.large.total.Load() != 0 }
+func MayHaveLarge(s *Keyspace) bool { return s.memory.large.Any() }
 
 // HasLarge reports whether a shard may have values in blocks.
 func HasLarge(s *Shard) bool { return s.large != nil }
@@ -61,7 +61,7 @@ func ReserveBlocks(s *Shard, now int64, bytes int, newKey bool) bool {
 // noteLongest notes the bytes of the longest element of a value in blocks, which is counted.
 func noteLongest(s *Shard, limit *limits.Limit, head []byte) {
 	_, longest := largevalues.FlatSize(limit, head)
-	s.mem.large.noteLongest(s.Number, longest)
+	s.mem.large.NoteLongest(s.Number, longest)
 }
 
 // writeBlocks makes the changes in the blocks of an update, and leaves the head of the value to be written.
@@ -71,11 +71,11 @@ func writeBlocks(s *Shard, p *Update, version uint64, res *engine.Result) {
 	if p.Build {
 		res.Work += len(p.Data)/WorkBytes + large.BuildWork(p.Kind, p.Data)
 		head = l.Build(p.Kind, p.Data, version)
-		s.mem.large.add(s.Number, 1)
+		s.mem.large.Add(s.Number, 1)
 	} else {
 		head = l.Keep(p.Key, p.Large)
 	}
-	s.mem.large.noteLongest(s.Number, int(head.Longest))
+	s.mem.large.NoteLongest(s.Number, int(head.Longest))
 	p.Data, p.InBlocks = head.Append(p.Data[:0]), true
 }
 

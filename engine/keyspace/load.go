@@ -114,7 +114,7 @@ func (s *Shard) put(l *loading, tag uint32, now int64, e *Entry) error {
 			return ErrNoRoom
 		}
 		state = LargeValues(s).Load(engine.KindOf(e.Limit.Algorithm), state)
-		s.mem.large.add(s.Number, 1)
+		s.mem.large.Add(s.Number, 1)
 		noteLongest(s, &e.Limit, state)
 	}
 	l.op.Key, l.op.Limit = e.Key, e.Limit

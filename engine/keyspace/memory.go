@@ -18,7 +18,7 @@ type memory struct {
 	lentKeys      atomic.Int64 // keys with loans
 	max           atomic.Int64 // bytes, 0 for no bound
 	used          atomic.Int64
-	large         largeBlocks
+	large         arena.LargeCounts
 	snapshotBytes atomic.Int64 // bytes that a Snapshot holds, which are not in used
 
 	// growing is the number of bytes by which the states of logs and leases can still grow, if all reach their limits.
@@ -66,49 +66,6 @@ func (m *memory) extend(b []byte, n int) []byte {
 	m.used.Add(int64(n - len(b)))
 	return b[:n]
 }
-
-// largeBlocks counts the segments of more than arena.SegmentBytes, which have one record each, and the values in blocks.
-type largeBlocks struct {
-	total   atomic.Int64
-	ofShard []atomic.Int32 // by the numbers of shards
-	// long are the shards that since ofShard was 0 have had such a segment, or a value in blocks with an element of more
-	// than longElement bytes.
-	long  []atomic.Bool
-	longs atomic.Int32 // of them
-}
-
-// longElement is the size of an element beyond which it takes long to find or change elements beside it.
-const longElement = 1 << 10
-
-func (l *largeBlocks) init(shards int) {
-	l.ofShard, l.long = make([]atomic.Int32, shards), make([]atomic.Bool, shards)
-}
-
-// count counts a block that a shard gets, or gives back.
-func (l *largeBlocks) count(shard uint32, bytes, change int) {
-	if bytes > arena.SegmentBytes {
-		l.add(shard, change)
-		l.noteLongest(shard, bytes)
-	}
-}
-
-// noteLongest notes the bytes of the longest element of a value, which is counted.
-func (l *largeBlocks) noteLongest(shard uint32, bytes int) {
-	if bytes > longElement && l.ofShard[shard].Load() > 0 && !l.long[shard].Swap(true) {
-		l.longs.Add(1)
-	}
-}
-
-// add counts values in blocks too.
-func (l *largeBlocks) add(shard uint32, values int) {
-	l.total.Add(int64(values))
-	if l.ofShard[shard].Add(int32(values)) == 0 && l.long[shard].Swap(false) {
-		l.longs.Add(-1)
-	}
-}
-
-// clear counts none of the blocks of a shard any more.
-func (l *largeBlocks) clear(shard uint32) { l.add(shard, -int(l.ofShard[shard].Load())) }
 
 func (m *memory) free(b []byte) {
 	m.used.Add(-int64(len(b)))

@@ -23,27 +23,21 @@ func (s *shardSet) Locate(key []byte) (*Shard, uint32) {
 }
 
 // MayBeLarge reports whether a declared key of an operation on data may take more than 64 KiB: another key of its shard
-// does, or it does itself. No key is looked up.
-func (s *shardSet) MayBeLarge(op *engine.Op) bool {
+// does, or it does itself. With seeks, it reports whether it may take long to find or change a few elements, because one
+// has more than 1 KiB, or all together are not in blocks. No key is looked up.
+func (s *shardSet) MayBeLarge(op *engine.Op, seeks bool) bool {
 	large := &s.shards[0].mem.large
-	return large.total.Load() != 0 && s.anyShard(op, func(number uint32) bool { return large.ofShard[number].Load() > 0 })
-}
-
-// MayHaveLong reports whether it may take long to find or change a few elements of a declared key of an operation on
-// data, because an element has more than 1 KiB, or all together have more than 64 KiB and are not in blocks. No key is
-// looked up.
-func (s *shardSet) MayHaveLong(op *engine.Op) bool {
-	large := &s.shards[0].mem.large
-	return large.longs.Load() != 0 && s.anyShard(op, func(number uint32) bool { return large.long[number].Load() })
-}
-
-// anyShard reports whether the shard of a declared key is one of some.
-func (s *shardSet) anyShard(op *engine.Op, isOne func(number uint32) bool) bool {
+	if !large.Any() || seeks && !large.AnyLong() {
+		return false
+	}
 	var names database.Room
-	return slices.ContainsFunc(op.DeclaredKeys(), func(key []byte) bool {
+	for _, key := range op.DeclaredKeys() {
 		number, _ := s.NumberOf(names.NameOf(op.Database, key))
-		return isOne(number)
-	})
+		if any, long := large.Of(number); long || any && !seeks {
+			return true
+		}
+	}
+	return false
 }
 
 // NumberOf is Locate that reads no shard: it returns the number of the shard.

@@ -138,12 +138,9 @@ func (s *Store) ScanWhile(cursor uint64, count int, now int64, visit func(keyspa
 // Sweep is [keyspace.Keyspace.Sweep].
 func (s *Store) Sweep(now int64, count int) (looked, dropped int) { return s.keys.Sweep(now, count) }
 
-// MayBeLarge is [keyspace.Keyspace.MayBeLarge].
-func (s *Store) MayBeLarge(op *engine.Op) bool { return s.keys.MayBeLarge(op) }
-
-// MayHaveLong is [keyspace.Keyspace.MayHaveLong] where large values are put into blocks.
-func (s *Store) MayHaveLong(op *engine.Op) bool {
-	return !s.transactions.KeepsLarge() || s.keys.MayHaveLong(op)
+// MayBeLarge is [keyspace.Keyspace.MayBeLarge]. With seeks, any key may be where large values are not put into blocks.
+func (s *Store) MayBeLarge(op *engine.Op, seeks bool) bool {
+	return seeks && !s.transactions.KeepsLarge() || s.keys.MayBeLarge(op, seeks)
 }
 
 // Len is [keyspace.Keyspace.Len].

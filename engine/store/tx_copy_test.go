@@ -80,7 +80,7 @@ func TestMayBeLarge(t *testing.T) {
 	}
 	of := func(s *Store, key string) bool {
 		op := txOf(key, "get "+key+" ")
-		return s.MayBeLarge(&op)
+		return s.MayBeLarge(&op, false)
 	}
 	for name, end := range map[string]func(s *Store){
 		"deleted":                    func(s *Store) { replyTo(t, s, epoch, "a", "del a ") },

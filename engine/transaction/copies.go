@@ -36,7 +36,7 @@ const (
 
 // take copies the declared keys of an operation if that is worth it, and returns true. Their shards are locked.
 func (c *copies) take(r *Runner, op *engine.Op) bool {
-	if op.Verb != engine.Command || op.Options&engine.Peek == 0 || !r.keys.MayBeLarge(op) {
+	if op.Verb != engine.Command || op.Options&engine.Peek == 0 || !r.keys.MayBeLarge(op, false) {
 		return false
 	}
 	held := 0

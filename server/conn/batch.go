@@ -117,7 +117,7 @@ func (batch *commandBatch) weigh(s *Session, row *command.Row, ops []engine.Op, 
 	work, needsNoLook := 0, false
 	if row.Seeks && len(ops) == 1 {
 		work, needsNoLook = row.WeighUnseen(ops[0].Args)
-		needsNoLook = needsNoLook && !s.env.Keys.MayHaveLong(&ops[0])
+		needsNoLook = needsNoLook && !s.env.Keys.MayBeLarge(&ops[0], true)
 	}
 	switch {
 	case batch.exec: // a transaction is weighed as a whole
@@ -129,7 +129,7 @@ func (batch *commandBatch) weigh(s *Session, row *command.Row, ops []engine.Op, 
 		}
 	case row.WeighsData() || row.Cost == command.KeyPass ||
 		// The copy of a small value costs no more than looking its key up.
-		row.Cost == command.ValueCopy && len(ops) == 1 && s.env.Keys.MayBeLarge(&ops[0]):
+		row.Cost == command.ValueCopy && len(ops) == 1 && s.env.Keys.MayBeLarge(&ops[0], false):
 		work = s.env.Keys.Weigh(ops)
 		batch.weighed += work
 		if row.Cost == command.ScriptRun {

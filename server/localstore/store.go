@@ -59,8 +59,7 @@ type Policies interface {
 type Requests interface {
 	// Weigh returns the work of operations with the keys as they are, in units of [engine.Result.Work].
 	Weigh(ops []engine.Op) (work int)
-	MayBeLarge(op *engine.Op) bool
-	MayHaveLong(op *engine.Op) bool
+	MayBeLarge(op *engine.Op, seeks bool) bool
 	// TryReadOnly answers an operation from this process's state; done is false if it might change something, or if the
 	// state is not here.
 	TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool)

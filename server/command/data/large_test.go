@@ -471,10 +471,10 @@ func TestLongElementsAreNoticed(t *testing.T) {
 		for _, one := range []*store.Store{s.blocks, s.journal} {
 			one.Sweep(s.now, 100) // gives the memory of a large value back
 		}
-		if got, loaded := s.blocks.MayHaveLong(&op[0]), s.journal.MayHaveLong(&op[0]); got != step.want || loaded != step.want {
+		if got, loaded := s.blocks.MayBeLarge(&op[0], true), s.journal.MayBeLarge(&op[0], true); got != step.want || loaded != step.want {
 			t.Errorf("after %.30q: %v, and from the journal %v", step.words, got, loaded)
 		}
-		if !s.flat.MayHaveLong(&op[0]) {
+		if !s.flat.MayBeLarge(&op[0], true) {
 			t.Error("without blocks, an element may be as long as its value, which is copied")
 		}
 	}
