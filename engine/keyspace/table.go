@@ -109,7 +109,7 @@ func (t *table) Seek(tag uint32) (at, head uint64) {
 
 // TouchRoom reads the memory that the next records will take, so that the processor fetches it; of pages in use, because
 // reading another would have the system map a page of zeros, and replace it when a record is written.
-func (t *table) TouchRoom() (read uint64) {
+func TouchRoom(t *Shard) (read uint64) {
 	if t.arena.Room() > 0 {
 		g := &t.arena.Segments[t.arena.Current]
 		for at := g.Used; at < len(g.Bytes) && at < g.Used+longRecord && at%arena.PageBytes != 0; at = at&^63 + 64 {

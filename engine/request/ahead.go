@@ -124,7 +124,7 @@ func (a *ahead) touch(r *Runner, keys []keyAhead) {
 		k := &locked[i]
 		at, head := k.shard.Seek(k.tag)
 		if k.at, a.touched = at, a.touched|head; k.makes {
-			a.touched |= k.shard.TouchRoom()
+			a.touched |= keyspace.TouchRoom(k.shard)
 		}
 	}
 	for i := range locked {

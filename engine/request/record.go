@@ -28,30 +28,30 @@ func reservationAt(sh *keyspace.Shard, p keyspace.Place) reservation.State {
 func (g *group) lockSettlement(r *Runner, id []byte, locked bool) (shards []uint32) {
 	g.id.shard, g.id.tag = r.keys.Locate(id)
 	if locked {
-		g.findLimits(r, id, g.order[:0])
+		findLimits(g, r, id, g.order[:0])
 		return nil
 	}
 	g.id.shard.Lock()
-	order := g.findLimits(r, id, append(g.order[:0], g.id.shard.Number))
+	order := findLimits(g, r, id, append(g.order[:0], g.id.shard.Number))
 	if shards = r.keys.LockOthers(order); shards != nil {
 		return shards
 	}
-	g.text = append(g.text[:0], g.reservation()...)
+	g.text = append(g.text[:0], foundReservation(g)...)
 	g.id.shard.Unlock()
 	shards = r.keys.Lock(order)
-	if g.id.find(id); bytes.Equal(g.text, g.reservation()) {
+	if g.id.find(id); bytes.Equal(g.text, foundReservation(g)) {
 		return shards
 	}
 	r.keys.Unlock(shards)
 	shards = r.keys.Lock(r.keys.AppendAllShards(nil))
-	g.findLimits(r, id, g.order[:0])
+	findLimits(g, r, id, g.order[:0])
 	return shards
 }
 
 // findLimits finds a reservation, whose shard is locked, and where its limits are. It appends the numbers of their shards.
-func (g *group) findLimits(r *Runner, id []byte, order []uint32) []uint32 {
+func findLimits(g *group, r *Runner, id []byte, order []uint32) []uint32 {
 	g.id.find(id)
-	state := g.reservation()
+	state := foundReservation(g)
 	if state == nil {
 		return order
 	}
@@ -64,8 +64,8 @@ func (g *group) findLimits(r *Runner, id []byte, order []uint32) []uint32 {
 	return order
 }
 
-// reservation is the state of the reservation that was found, perhaps an expired one, nil if there is none.
-func (g *group) reservation() reservation.State { return reservationAt(g.id.shard, g.id.place) }
+// foundReservation is the state of the reservation that was found, perhaps an expired one, nil if there is none.
+func foundReservation(g *group) reservation.State { return reservationAt(g.id.shard, g.id.place) }
 
 // amounts finds out what each limit of a reservation is to be charged, after lockSettlement.
 func (g *group) amounts(state reservation.State, op *engine.Op) (count int) {

@@ -46,7 +46,7 @@ func (r *Runner) repeatCheck(g *group, now int64, op *engine.Op, res *engine.Res
 	if !locked {
 		defer r.keys.Unlock(shards)
 	}
-	state := g.reservation()
+	state := foundReservation(g)
 	if state == nil || state.End() <= now || state.Fingerprint() != g.fingerprint {
 		return false
 	}

@@ -88,7 +88,7 @@ func (g *group) carryOut(now int64, state reservation.State, priorAt int64, res 
 	state.MarkSettled()
 	g.id.findMoved(g.idOp.Key)
 	g.id.shard.PreserveAt(g.id.place)
-	copy(g.reservation(), state)
+	copy(foundReservation(g), state)
 	g.id.shard.NoteAt(g.id.place)
 	g.showSettlement(now, res)
 }

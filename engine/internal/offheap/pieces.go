@@ -1,9 +1,6 @@
 package offheap
 
-import (
-	"os"
-	"sync"
-)
+import "sync"
 
 const (
 	// PieceBytes is the size of the blocks of which a large store has most. They are cut from larger ones: the system
@@ -14,7 +11,7 @@ const (
 
 // roomBytes is the capacity of a smaller block, which takes memory only for the pages in use, so that it can grow at
 // its place. It differs from PieceBytes, because Free finds out by the capacity where a block is from.
-var roomBytes = PieceBytes + os.Getpagesize()
+const roomBytes = 2 * PieceBytes
 
 // pieces are cut from regions that are never unmapped. A free piece takes addresses, and no memory.
 type pieces struct {
