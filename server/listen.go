@@ -35,24 +35,23 @@ func (s *Server) listen() (addresses []string, err error) {
 		addresses = append(addresses, ln.Addr().String()+" (TLS)")
 		s.acceptor.Add(ln, s.tls.Serve, failed)
 	}
-	for i, service := range s.services {
-		more, err := service.Start(s.gateway)
-		if err != nil {
-			return nil, s.unlisten(i, err)
+	started := 0
+	for ; started < len(s.services); started++ {
+		var more []string
+		if more, err = s.services[started].Start(s.gateway); err != nil {
+			break
 		}
 		addresses = append(addresses, more...)
 	}
-	if err := netio.CheckInherited(); err != nil {
-		return nil, s.unlisten(len(s.services), err)
+	if err == nil {
+		err = netio.CheckInherited()
+	}
+	if err != nil {
+		s.acceptor.Close()
+		stopServices(s.services[:started], 0)
+		return nil, errors.Join(err, s.eventLoops.Stop())
 	}
 	return addresses, nil
-}
-
-// unlisten undoes listen, with as many services as were started, after an error.
-func (s *Server) unlisten(started int, err error) error {
-	s.acceptor.Close()
-	stopServices(s.services[:started], 0)
-	return errors.Join(err, s.eventLoops.Stop())
 }
 
 // stopServices stops the servers of other protocols, at the same time. They may take the timeout for requests under

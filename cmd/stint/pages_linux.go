@@ -5,11 +5,16 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"github.com/stintdb/stint/server/config"
 )
 
-// dropStartPages takes the pages of this program's file out of the process. Most of them were needed only to start, and
-// the others come back from the system's cache when they are used.
-func dropStartPages() {
+// dropStartPages takes the pages of this program's file out of a process of little memory. Most of them were needed only
+// to start, and the others come back from the system's cache when they are used.
+func dropStartPages(cfg *config.Config) {
+	if !isSmall(cfg) {
+		return
+	}
 	maps, err := os.ReadFile("/proc/self/smaps")
 	program, errProgram := os.Executable()
 	if err != nil || errProgram != nil {

@@ -2,4 +2,6 @@
 
 package main
 
-func dropStartPages() {}
+import "github.com/stintdb/stint/server/config"
+
+func dropStartPages(*config.Config) {}

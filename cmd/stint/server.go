@@ -99,9 +99,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []se
 	defer state.followHome(s)()
 	operators.Attach(s)
 	return state.serve(ctx, s, func(addresses []string) {
-		if isSmall(&cfg) {
-			dropStartPages()
-		}
+		dropStartPages(&cfg)
 		flush(false) // the banner comes last
 		p.printBanner(state.banner, addresses, operators, s)
 	})
