@@ -51,7 +51,7 @@ func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 		tx.Room = c
 	}
 	*c = Call{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}, script: c.script, last: c.last}
-	switch row, err := c.find(); {
+	switch row, err := find(c); {
 	case err != nil: // another version wrote the log
 		c.Fail(err)
 	case row.Data == 0:
@@ -67,7 +67,7 @@ func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 }
 
 // find is [Executor.find], fast for the command that came before.
-func (c *Call) find() (row *command.Row, err error) {
+func find(c *Call) (row *command.Row, err error) {
 	if c.last != nil && c.last.Is(c.Args) {
 		return c.last, nil
 	}
