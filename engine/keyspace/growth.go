@@ -106,7 +106,8 @@ func (t growth) segmentWithRoom(bytes int) (n int, ok bool) {
 	return t.addSegment(size)
 }
 
-// growSegment makes the only segment, which is small, larger, for all bytes. It moves if there is no room at its place.
+// growSegment gives the only segment room for all bytes, which are few. It moves if there is no room at its place, and if
+// it was a large segment for one record, which is counted and given back as a whole.
 func (t growth) growSegment(n, all int) bool {
 	size := max(all+all/2, min(2*all, arena.PageBytes), minArena)
 	if t.tight {
@@ -119,7 +120,7 @@ func (t growth) growSegment(n, all int) bool {
 		return false
 	}
 	g := &t.arena.Segments[n]
-	if size > cap(g.Bytes) {
+	if size > cap(g.Bytes) || len(g.Bytes) > arena.SegmentBytes {
 		t.moveSegment(n, size)
 		return true
 	}

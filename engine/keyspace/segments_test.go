@@ -146,3 +146,13 @@ func TestGrowingLogsShareSegments(t *testing.T) {
 	}
 	checkKeyspace(t, s)
 }
+
+// A large segment whose only record is gone is not made smaller at its place: it is given back as a whole.
+func TestLargeOnlySegmentIsReplaced(t *testing.T) {
+	s := newKeyspace(Config{Shards: 1})
+	defer s.Close()
+	writeValue(s, begin, "big", 200_000)
+	askKey(s, begin, engine.Op{Verb: engine.Delete, Key: []byte("big")})
+	writeValue(s, begin, "small", 100)
+	checkKeyspace(t, s)
+}

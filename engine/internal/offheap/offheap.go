@@ -13,7 +13,7 @@ func New(n int) (block []byte) {
 	switch {
 	case n == PieceBytes:
 		block = full.take()
-	case n > PieceBytes:
+	case n > PieceBytes && n != roomBytes: // Free knows those of rooms by their capacity
 		block = mapBlock(n)
 	case n >= minBytes:
 		block = rooms.take()

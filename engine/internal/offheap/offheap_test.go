@@ -61,3 +61,13 @@ func TestBlocksGrow(t *testing.T) {
 		}
 	}
 }
+
+// A block that is as large as those with room to grow goes back to them, where it came from.
+func TestBlockOfTheSizeOfARoom(t *testing.T) {
+	for range 2 * regionPieces {
+		Free(New(roomBytes))
+	}
+	if free := len(rooms.free); free > regionPieces {
+		t.Errorf("%d free blocks with room", free)
+	}
+}
