@@ -36,11 +36,11 @@ func readInherited() *sockets {
 	for fd := firstInherited; fd < firstInherited+n && s.err == nil; fd++ {
 		file := os.NewFile(uintptr(fd), "socket")
 		ln, err := net.FileListener(file) // of a copy of the descriptor
+		file.Close()
 		if err != nil {
 			s.err = fmt.Errorf("cannot accept connections on descriptor %d, which systemd has passed: %w; the .socket unit needs ListenStream= and Accept=no", fd, err)
 			break
 		}
-		file.Close()
 		s.unused = append(s.unused, ln)
 	}
 	return s
@@ -57,17 +57,20 @@ func (s *sockets) take(network, address string) (net.Listener, error) {
 		return ln.Addr().Network() == network && ln.Addr().String() == address
 	})
 	if at < 0 {
-		return nil, s.err
+		return nil, nil
 	}
 	ln := s.unused[at]
 	s.unused = slices.Delete(s.unused, at, at+1)
 	return ln, nil
 }
 
-// CheckInherited returns an error if systemd has passed a socket on which no setting listens: its clients would wait
-// for ever.
+// CheckInherited returns an error if systemd has passed a socket that cannot be used, or on which no setting listens: its
+// clients would wait for ever.
 func CheckInherited() error {
 	s := inherited()
+	if s.err != nil {
+		return s.err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var addresses []string

@@ -90,10 +90,10 @@ func (f *Follower) update(ctx context.Context, s *server.Server) error {
 	if err == nil && len(changes) > 0 {
 		f.Log.Info("took over policies of the home cluster", "changes", len(changes))
 	}
-	if refusal := server.ErrReply(""); errors.As(err, &refusal) {
-		return applyEach(ctx, s, have, want)
+	if err == nil || errors.Is(err, policyset.ErrChanged) || ctx.Err() != nil {
+		return err
 	}
-	return err
+	return applyEach(ctx, s, have, want)
 }
 
 // applyEach applies the policies that differ one by one.
