@@ -54,6 +54,7 @@ const (
 	ahead        = time.Second            // the tokens that are spent in this time are kept
 	measureEvery = 250 * time.Millisecond // demand is measured over at least this time
 	stateEvery   = time.Second            // home hears of spent tokens, and of unused ones
+	forgetAfter  = 10 * time.Second       // without an answer, the first loan is given up
 	termOfLoans  = 2                      // the owner's loan is for this many times the longest of its holders'
 	marginPart   = 8                      // divides the owner's loan: this part of it is not used
 )
@@ -72,8 +73,10 @@ func (p *Pool) Knows(who []byte) bool {
 // Holders is the number of holders that have a loan, or had one a moment ago.
 func (p *Pool) Holders() int { return len(p.holders) }
 
-// IsEmpty reports whether the Pool can be forgotten: it has no loan, and has asked for none.
-func (p *Pool) IsEmpty() bool { return p.Previous == 0 && !p.Prepared }
+// IsEmpty reports whether the Pool can be forgotten: it has no loan, and has asked for none that may still come.
+func (p *Pool) IsEmpty(now int64) bool {
+	return p.Previous == 0 && (!p.Prepared || p.failed && p.out == 0 && now-p.begun > int64(forgetAfter))
+}
 
 // of returns the loan of a holder.
 func (p *Pool) of(now int64, who []byte) lentOn {
@@ -203,6 +206,9 @@ func (p *Pool) Serve(now int64, ops []*engine.Op) []engine.Result {
 func (p *Pool) Ask(now int64, owner []byte, waiting []*engine.Op) engine.Op {
 	if !p.Prepared {
 		p.prepare(now, p.next(now, waiting))
+	} else if p.asked.Verb == engine.Lend && len(waiting) > 0 { // home may have refused it for a limit that is wrong
+		again := p.next(now, waiting)
+		p.asked.Limit, p.asked.Tokens, p.asked.Options = again.Limit, again.Tokens, again.Options
 	}
 	op, loan := p.asked, p.Loan()
 	if op.Verb == engine.Return {
@@ -246,9 +252,15 @@ func (p *Pool) prepare(now int64, op engine.Op) {
 		p.Tokens -= op.Tokens
 	}
 	p.asked, p.begun, p.charge = op, now, p.spent
+	if op.Verb == engine.Lend { // home may carry it out, and its answer be lost
+		p.ends = min(p.ends, p.endOfLoan())
+	}
 	p.Prepare(max(p.Number+1, uint64(now)), false)
 	p.Left += p.out
 }
+
+// endOfLoan is the time after which no token of the loan that was asked for is lent.
+func (p *Pool) endOfLoan() int64 { return p.begun + p.asked.MaxWait - p.asked.MaxWait/marginPart }
 
 // ReturnAll returns the operation that gives back all tokens that nobody has been lent, or the last one again. It
 // reports false if there is nothing to do.
@@ -274,7 +286,7 @@ func (p *Pool) Hear(now int64, res *engine.Result) {
 		clear(p.holders)
 		p.out, p.ends, p.charge = 0, 0, p.spent
 	case isLend && res.Number == p.Number:
-		p.ends = p.begun + p.asked.MaxWait - p.asked.MaxWait/marginPart
+		p.ends = p.endOfLoan()
 	}
 	p.spent -= p.charge
 	if p.Deposit(brought, drops, res.Number); brought > 0 || p.Tokens+p.out == 0 {

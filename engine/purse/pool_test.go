@@ -80,7 +80,7 @@ func TestPoolWithoutLoan(t *testing.T) {
 	p.Now(second, lends("a", 12, 1, 0, 0))
 	p.Ask(second, nil, []*engine.Op{lends("b", 100, 1, 0, 0)})
 	p.Hear(second, &engine.Result{Limit: 100, Remaining: 50})
-	if res := p.Now(second, lends("a", 12, 2, 1, 12)); res.Number != 0 || res.Granted != 0 || p.Tokens != 0 || !p.IsEmpty() {
+	if res := p.Now(second, lends("a", 12, 2, 1, 12)); res.Number != 0 || res.Granted != 0 || p.Tokens != 0 || !p.IsEmpty(second) {
 		t.Errorf("%+v, %d tokens are left", res, p.Tokens)
 	}
 }
@@ -103,5 +103,53 @@ func TestPoolOfManyHolders(t *testing.T) {
 	t.Logf("%d bytes a holder", each)
 	if each > 1024 || p.Holders() != MaxHolders {
 		t.Errorf("%d bytes for each of %d holders", each, p.Holders())
+	}
+}
+
+// An operation of which home's answer is lost may have shortened the owner's loan: nobody is lent tokens for longer.
+func TestNoLoanOutlivesAShorterOne(t *testing.T) {
+	p, now := funded(t, second, 40), second
+	long := lends("long", 5, 1, 0, 0)
+	long.MaxWait = 60 * second
+	sent := p.Ask(now, nil, []*engine.Op{long}) // FOR 120 s
+	p.Hear(now, &engine.Result{Granted: sent.Tokens, Lent: 40 + sent.Tokens, Number: sent.Loan.Number, Remaining: 50})
+	p.Serve(now, []*engine.Op{long})
+	back := lends("long", 0, 2, 1, 5)
+	back.Verb = engine.Return
+	p.Now(now, back)
+	short := lends("short", 90, 1, 0, 0)
+	short.Options = engine.Whole
+	sent = p.Ask(now, nil, []*engine.Op{short}) // FOR 20 s: home carries it out now, and the link breaks
+	over := now + sent.MaxWait                  // home counts all as spent then
+	p.Failed(now)
+	p.Serve(now, []*engine.Op{short})
+	back = lends("short", 0, 2, 1, 10)
+	back.Verb = engine.Return
+	p.Now(now+second, back)
+	for _, after := range []int64{-second, 10 * second} {
+		now = over + after
+		late := lends(string(rune('a'+after/second+5)), 3, 1, 0, 0)
+		p.Needs(now, late)
+		p.Ask(now, nil, []*engine.Op{late})
+		p.Failed(now)
+		if res := p.Serve(now, []*engine.Op{late})[0]; res.Granted > 0 {
+			t.Errorf("at %d s, %d tokens are lent until %d s, but home counts the loan as spent at %d s", now/second, res.Granted, (now+late.MaxWait)/second, over/second)
+		}
+	}
+}
+
+// A Lend that home refuses keeps nobody else out, and its Pool is forgotten.
+func TestRefusedLendKeepsNobodyElseOut(t *testing.T) {
+	p, now := NewPool(second), second
+	wrong := lends("wrong", 5, 1, 0, 0)
+	wrong.Limit.Algorithm, wrong.Limit.Rate = limits.FixedWindow, limits.Rate{}
+	p.Ask(now, nil, []*engine.Op{wrong})
+	p.Failed(now) // home: WRONGTYPE
+	p.Serve(now, []*engine.Op{wrong})
+	if now += 3600 * second; !p.IsEmpty(now) || p.IsEmpty(2*second) {
+		t.Error("a Pool that never had a loan is forgotten too early, or never")
+	}
+	if sent := p.Ask(now, nil, []*engine.Op{lends("good", 5, 1, 0, 0)}); sent.Limit != poolLimit {
+		t.Errorf("an hour later home is still asked under %+v", sent.Limit)
 	}
 }

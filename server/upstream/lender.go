@@ -208,7 +208,7 @@ func (l *lender) begin(next func(p *pool, now int64) (op engine.Op, ok bool)) (a
 			any = true
 		} else if op, ok := next(p, now); ok {
 			due[p] = op
-		} else if p.IsEmpty() && len(p.waiting) == 0 {
+		} else if p.IsEmpty(now) && len(p.waiting) == 0 {
 			delete(l.pools, key)
 		}
 	}
