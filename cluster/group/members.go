@@ -83,12 +83,14 @@ func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) err
 	if vote {
 		change = ms.raft.AddVoter
 	}
-	err := ms.raft.Await(ctx, func() error {
-		if err := ms.shorten(); err != nil {
+	if !vote { // it has no state
+		if err := ms.raft.Await(ctx, ms.shorten); ctx.Err() != nil {
+			return err // the caller has given up
+		} else if err != nil {
 			ms.log.Warn("cannot compact the log for a new member", "error", err)
 		}
-		return change(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout).Error()
-	})
+	}
+	err := ms.raft.Await(ctx, func() error { return change(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout).Error() })
 	if err != nil {
 		return err
 	}

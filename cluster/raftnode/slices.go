@@ -26,8 +26,12 @@ const (
 	maxTurn = 100 * time.Millisecond
 	// newCatchUpAfter is a time without slices after which the next slice begins a new catch-up.
 	newCatchUpAfter = 3 * time.Second
-	restFactor      = 7
-	maxTargets      = 1024
+	// askAgainEvery is how often a group that waits for its turn looks whether the follower is needed by now.
+	askAgainEvery = 50 * time.Millisecond
+	restFactor    = 7
+	maxRest       = time.Second      // after one block of a snapshot
+	maxRests      = 10 * time.Second // in one snapshot: the log that it needs next is not kept for ever
+	maxTargets    = 1024
 )
 
 // Slices are the slices that a machine sends. Its groups share them, so that a node gets one slice at a time from it.
@@ -49,12 +53,13 @@ type slicesTo struct {
 
 	// The holder of the token has these.
 	bytes int           // of the next slice
-	usual time.Duration // about what an entry took when the catch-up began
+	usual time.Duration // about what an entry took when the catch-up began, and slowly what it takes now; 0 if unknown
 	ended time.Time     // when the last slice ended
 }
 
-// begin waits until no other group sends to the node. It returns nil if ctx has ended: then nothing waits any more.
-func (s *Slices) begin(ctx context.Context, address raft.ServerAddress, latency time.Duration) *slicesTo {
+// begin waits until no other group sends to the node. It returns nil if ctx has ended, or if the node is needed: then
+// nothing waits any more.
+func (s *Slices) begin(ctx context.Context, address raft.ServerAddress, latency time.Duration, isNeeded func() bool) *slicesTo {
 	s.mu.Lock()
 	t := s.to[address]
 	if t == nil {
@@ -65,10 +70,18 @@ func (s *Slices) begin(ctx context.Context, address raft.ServerAddress, latency 
 		s.to[address] = t
 	}
 	s.mu.Unlock()
-	select {
-	case t.sending <- struct{}{}:
-	case <-ctx.Done():
-		return nil
+	for isSending := false; !isSending; {
+		again := time.NewTimer(askAgainEvery)
+		select {
+		case t.sending <- struct{}{}:
+			isSending = true
+		case <-ctx.Done():
+		case <-again.C:
+		}
+		again.Stop()
+		if !isSending && (ctx.Err() != nil || isNeeded()) {
+			return nil
+		}
 	}
 	if time.Since(t.ended) > newCatchUpAfter {
 		t.bytes, t.usual = firstSliceBytes, latency
@@ -78,6 +91,10 @@ func (s *Slices) begin(ctx context.Context, address raft.ServerAddress, latency 
 
 // adapt chooses the length of the next slice by what an entry takes now.
 func (t *slicesTo) adapt(latency time.Duration) {
+	if t.usual == 0 {
+		t.usual = latency
+	}
+	t.usual += (latency - t.usual) / 64 // or a load that has grown would keep slices small for ever
 	if latency > t.usual*5/4 {
 		t.bytes = max(t.bytes/2, minSliceBytes)
 	} else {
@@ -94,7 +111,8 @@ func (s *Slices) end(t *slicesTo) {
 // sendSlice sends a slice of the entries that a follower lacks, and then lets entries that are under way be decided.
 func (t durableTransport) sendSlice(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
 	resp *raft.AppendEntriesResponse) error {
-	to := t.slices.begin(t.Ctx, target, t.latency())
+	needed := func() bool { return t.isNeeded(id, args.LeaderCommitIndex) }
+	to := t.slices.begin(t.Ctx, target, t.latency(), needed)
 	if to == nil {
 		return t.send(id, target, args, resp)
 	}
@@ -135,14 +153,15 @@ func (t durableTransport) lagsBehind(id raft.ServerID, args *raft.AppendEntriesR
 func (t durableTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress,
 	args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
 	var to *slicesTo
-	if !t.isNeeded(id, args.LastLogIndex) {
-		to = t.slices.begin(t.Ctx, target, t.latency())
+	needed := func() bool { return t.isNeeded(id, args.LastLogIndex) }
+	if !needed() {
+		to = t.slices.begin(t.Ctx, target, t.latency(), needed)
 	}
 	if to == nil {
 		return t.RaftTransport.InstallSnapshot(id, target, args, resp, data)
 	}
 	defer t.slices.end(to)
-	return t.RaftTransport.InstallSnapshot(id, target, args, resp, &slicedReader{data, t, to, args.Term, 0})
+	return t.RaftTransport.InstallSnapshot(id, target, args, resp, &slicedReader{data, t, to, args.Term, needed, 0})
 }
 
 // slicedReader reads a snapshot, and gives a turn to entries after each slice.
@@ -151,13 +170,17 @@ type slicedReader struct {
 	transport durableTransport
 	to        *slicesTo
 	term      uint64
+	isNeeded  func() bool
 	read      int // of the slice
 }
 
 func (r *slicedReader) Read(b []byte) (int, error) {
 	if r.read >= r.to.bytes {
-		r.read = 0
-		r.transport.giveTurn(r.term, r.to)
+		if r.read = 0; r.isNeeded() {
+			r.to.bytes = maxSliceBytes
+		} else {
+			r.transport.giveTurn(r.term, r.to)
+		}
 	}
 	n, err := r.Reader.Read(b[:min(len(b), r.to.bytes-r.read)])
 	r.read += n
@@ -188,13 +211,18 @@ func (n *Node) isNeeded(id raft.ServerID, index uint64) bool {
 // groups, and other programs, get the processors. Where these are busy, a block takes longer, and so does the rest.
 type restingSnapshot struct {
 	io.ReadCloser
-	ctx context.Context
+	ctx  context.Context
+	left time.Duration // of all rests
 }
 
-var _ fsm.Resting = restingSnapshot{}
+var _ fsm.Resting = (*restingSnapshot)(nil)
 
 // Rest implements fsm.Resting.
-func (s restingSnapshot) Rest(took time.Duration) { notifier.Pause(s.ctx, nil, restFactor*took) }
+func (s *restingSnapshot) Rest(took time.Duration) {
+	rest := min(restFactor*took, maxRest, s.left)
+	s.left -= rest
+	notifier.Pause(s.ctx, nil, rest)
+}
 
 // resting returns a snapshot that another node has sent, to be read into the state: one at a time, and with rests. A
 // node that votes reads it at once, because the others may have no majority without it.
@@ -211,5 +239,5 @@ func (m *durableMachine) resting(from io.ReadCloser) (paced io.ReadCloser, ended
 	case <-m.node.Ctx.Done():
 		ended = func() {}
 	}
-	return restingSnapshot{from, m.node.Ctx}, ended
+	return &restingSnapshot{from, m.node.Ctx, maxRests}, ended
 }

@@ -169,3 +169,65 @@ func TestSlicesAdapt(t *testing.T) {
 		}
 	})
 }
+
+func (s *sender) isNeededNow() bool { return s.needed }
+
+// A follower that becomes needed while its slice waits for another group's snapshot gets its entries at once.
+func TestNeededWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSender(t)
+		other := s.slices.begin(t.Context(), "b", 0, s.isNeededNow)
+		done := make(chan struct{})
+		go func() { s.sends(t, 500); close(done) }()
+		synctest.Wait()
+		s.needed = true
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(s.bytes) != 1 {
+			t.Error("a minute after the majority was lost, the follower has got nothing")
+		}
+		s.slices.end(other)
+		<-done
+	})
+}
+
+// A follower that becomes needed while it gets a snapshot gets the rest at once.
+func TestNeededDuringSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSender(t)
+		s.machine.note(1000)
+		s.sends(t, 500)
+		s.latency *= 2
+		for range 10 {
+			s.sends(t, 500)
+		}
+		s.machine.note(999) // no majority now: nothing is decided
+		began := time.Now()
+		time.AfterFunc(time.Second, func() { s.needed = true })
+		const size = 64 << 20
+		_ = s.durableTransport.InstallSnapshot("b", "b", &raft.InstallSnapshotRequest{}, &raft.InstallSnapshotResponse{}, bytes.NewReader(make([]byte, size)))
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("64 MiB take %v; the deadline is %v", took, MessageTimeout*size/(256<<10))
+		}
+	})
+}
+
+// A catch-up that begins before the first entry has been timed does not stay at the smallest slices.
+func TestSlicesGrowAgain(t *testing.T) {
+	for name, first := range map[string]time.Duration{"no entry yet": 0, "load rises": time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSender(t)
+			s.machine.note(1000)
+			s.latency = first
+			s.sends(t, 500)
+			s.latency = 2 * time.Millisecond // and stays
+			for range 10_000 {
+				s.sends(t, 500)
+				time.Sleep(100 * time.Millisecond)
+			}
+			if last := s.bytes[len(s.bytes)-1]; last <= minSliceBytes {
+				t.Errorf("%s: after 1,000 s slices have %d bytes", name, last)
+			}
+		})
+	}
+}
