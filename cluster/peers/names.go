@@ -87,14 +87,18 @@ func (n *names) addresses() (all []string) {
 	return all
 }
 
-// refresh replaces the addresses that have been found, and returns those whose nodes have to be asked what they
-// advertise. If DNS does not answer for one of the names, the old addresses are kept beside the new ones.
-func (n *names) refresh(ctx context.Context) (unknown []string, err error) {
+// refresh replaces the addresses that have been found, and returns them: their nodes are asked what they advertise, also
+// again, because an address may be another node's by now. If DNS does not answer for one of the names, the old addresses
+// are kept beside the new ones.
+func (n *names) refresh(ctx context.Context) (all []string, err error) {
 	now := map[string]string{}
 	for _, name := range n.list {
 		addresses, failed := n.lookUp(ctx, name)
 		if failed == nil && len(addresses) == 0 {
 			failed = fmt.Errorf("%s has no address", name)
+		}
+		if dns := new(net.DNSError); errors.As(failed, &dns) && dns.Timeout() {
+			failed = fmt.Errorf("%s: DNS does not answer", name) // the text of a DNSError has the port that was used
 		}
 		if failed != nil {
 			err = failed
@@ -113,14 +117,13 @@ func (n *names) refresh(ctx context.Context) (unknown []string, err error) {
 	n.found = map[string]string{}
 	for resolved, advertised := range now {
 		if len(n.found) == maxFound {
-			return unknown, fmt.Errorf("DNS has more than %d addresses for %s", maxFound, strings.Join(n.list, ", "))
+			return all, fmt.Errorf("DNS has more than %d addresses for %s", maxFound, strings.Join(n.list, ", "))
 		}
-		if n.found[resolved] = advertised; advertised == "" {
-			unknown = append(unknown, resolved)
-		}
+		n.found[resolved] = advertised
+		all = append(all, resolved)
 	}
-	slices.Sort(unknown)
-	return unknown, err
+	slices.Sort(all)
+	return all, err
 }
 
 // note notes what the node at a resolved address advertises.
@@ -140,10 +143,10 @@ func (s *Statuses) LookUpNames(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opt.MeetEvery)
 	defer cancel()
-	unknown, err := s.names.refresh(ctx)
-	failed := make([]error, len(unknown))
+	found, err := s.names.refresh(ctx)
+	failed := make([]error, len(found))
 	var asked sync.WaitGroup
-	for i, address := range unknown {
+	for i, address := range found {
 		asked.Go(func() {
 			var r nodeStatus
 			if r, failed[i] = s.ask(ctx, address); failed[i] == nil {
