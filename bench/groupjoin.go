@@ -169,7 +169,7 @@ func joinTables(e Env, f Figures) []Table {
 
 func joinTargets(Env) []Target {
 	series := groupSeries(joinGroups)
-	const coresAreBusy = "here the three use 1.5 of two cores at that rate, and the new one 0.7 for four seconds: the next row is without that"
+	const coresAreBusy = "the three use 1.5 of two cores at that rate, and the new one needs the rest: the next row is without that"
 	return []Target{
 		{Name: "a node joins three with 12 groups, errors", AtMost: true, Figure: Key{series, whileJoins, errorsSeen}, of: sum},
 		{Name: "a node joins three with 12 groups, p99 vs without", Unit: "x", AtMost: true, Bound: 2, Why: coresAreBusy, Figure: Key{series, whileJoins, p99}, Versus: Key{series, withoutJoin, p99}},
