@@ -414,10 +414,11 @@ func TestOperationsWaitInLine(t *testing.T) {
 	}
 	home := NewTurns()
 	for i := range most + more {
-		l.begin(lineID{1, home}, start, func() { order = append(order, i) })
+		l.begin(lineID{1, home}, start, func() bool { order = append(order, i); return false })
 	}
-	l.begin(lineID{2, home}, start, func() {})
-	l.begin(lineID{1, NewTurns()}, start, func() {})
+	once := func() bool { return false }
+	l.begin(lineID{2, home}, start, once)
+	l.begin(lineID{1, NewTurns()}, start, once)
 	if len(begun) != most+2 {
 		t.Fatalf("%d have begun, want %d of the first place and one of each other", len(begun), most)
 	}

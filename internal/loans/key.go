@@ -206,15 +206,14 @@ func (k *Key) exchange(returning bool) bool {
 		return true
 	}
 	id := lineID{k.at, k.keeper.opt.HomeTurns([]byte(k.name))}
-	k.exchanging = k.keeper.lines.begin(id, k.keeper.Go, func() {
-		for more := true; more; returning = false {
-			outcome := Outcome{Refusal: engine.Result{Status: engine.NoHome}}
-			if k.keeper.ctx.Err() == nil { // otherwise it has waited in line until the end
-				x := exchange{key: k, returning: returning}
-				outcome = x.run()
-			}
-			more = k.serve(&outcome)
+	k.exchanging = k.keeper.lines.begin(id, k.keeper.Go, func() (more bool) {
+		outcome := Outcome{Refusal: engine.Result{Status: engine.NoHome}}
+		if k.keeper.ctx.Err() == nil { // otherwise it has waited in line until the end
+			x := exchange{key: k, returning: returning}
+			outcome = x.run()
 		}
+		returning = false
+		return k.serve(&outcome)
 	})
 	return k.exchanging
 }

@@ -16,11 +16,14 @@ type lineID struct {
 
 type line struct {
 	begun   int
-	waiting []func()
+	waiting []operation
 }
 
-// begin has f called in a goroutine of start, now or when one before it has ended. It returns false if start does.
-func (l *lines) begin(id lineID, start func(func()) bool, f func()) bool {
+// An operation reports whether another is to follow it, which takes its turn at the end of the line.
+type operation func() (more bool)
+
+// begin calls f in a goroutine of start, now or when one before it has ended. It returns false if start does.
+func (l *lines) begin(id lineID, start func(func()) bool, f operation) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	one := l.lines[id]
@@ -37,8 +40,11 @@ func (l *lines) begin(id lineID, start func(func()) bool, f func()) bool {
 	}
 	one.begun++
 	began := start(func() {
-		for ; f != nil; f = l.next(id, one) {
-			f()
+		for f != nil {
+			if !f() {
+				f = nil
+			}
+			f = l.next(id, one, f)
 		}
 	})
 	if !began {
@@ -47,10 +53,13 @@ func (l *lines) begin(id lineID, start func(func()) bool, f func()) bool {
 	return began
 }
 
-// next returns what waits the longest, nil for nothing.
-func (l *lines) next(id lineID, one *line) (f func()) {
+// next returns what waits the longest, nil for nothing. An operation that is to follow, if any, joins the line before.
+func (l *lines) next(id lineID, one *line, follows operation) (f operation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if follows != nil {
+		one.waiting = append(one.waiting, follows)
+	}
 	if len(one.waiting) == 0 {
 		l.end(id, one)
 		return nil
