@@ -29,6 +29,7 @@ type Pool struct {
 	dry       bool  // home lent less than was asked
 	failed    bool  // home did not answer
 	heard     int64 // when home last answered, or did not
+	looked    int64 // when it was last seen whether home is to be asked
 	demand    Demand
 
 	// The prepared operation, which is repeated until home answers.
@@ -302,9 +303,10 @@ func (p *Pool) Failed(now int64) { p.heard, p.failed = now, true }
 // Due reports whether home is to be asked though nothing waits: for an answer that has not come, about tokens that were
 // spent, or to give back those that nobody wants.
 func (p *Pool) Due(now int64) bool {
-	if now-max(p.heard, p.begun) < int64(stateEvery) {
+	if now-max(p.heard, p.begun, p.looked) < int64(stateEvery) {
 		return false
 	}
+	p.looked = now
 	p.endLoans(now)
 	p.demand.Measure(time.Duration(now), measureEvery)
 	return p.Prepared || p.spent > 0 || p.Tokens > 2*p.kept()

@@ -147,6 +147,12 @@ func (l *lender) send(p *pool, op engine.Op) {
 		} else {
 			p.Failed(now)
 		}
+		if op.Verb == engine.Return && res.Status == engine.OK && len(waiting) > 0 { // nobody has asked home for these yet
+			lend := p.ask(now, l.name())
+			l.mu.Unlock()
+			l.send(p, lend)
+			return
+		}
 		results := p.Serve(now, p.ops())
 		p.waiting, p.isAway = nil, false
 		l.mu.Unlock()
