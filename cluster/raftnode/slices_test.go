@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,7 +51,7 @@ func (r *receiving) InstallSnapshot(_ raft.ServerID, _ raft.ServerAddress, _ *ra
 type sender struct {
 	durableTransport
 	*receiving
-	needed  bool
+	needed  atomic.Bool
 	latency time.Duration
 }
 
@@ -68,7 +69,7 @@ func newSender(t *testing.T) *sender {
 	s.durableTransport = durableTransport{
 		RaftTransport: &transport.RaftTransport{Messenger: s.receiving, Ctx: t.Context(),
 			Now: func() (m clock.Moment) { return m }},
-		log: log, leads: func(uint64) bool { return true }, isNeeded: func(raft.ServerID, uint64) bool { return s.needed },
+		log: log, leads: func(uint64) bool { return true }, isNeeded: func(raft.ServerID, uint64) bool { return s.needed.Load() },
 		machine: &durableMachine{}, slices: NewSlices(), latency: func() time.Duration { return s.latency },
 	}
 	s.machine.note(999)
@@ -107,7 +108,7 @@ func TestTurnAfterEachSlice(t *testing.T) {
 		if took := s.sends(t, 100); took != 0 {
 			t.Errorf("a follower that is nearly up to date gets the next entries after %v", took)
 		}
-		s.needed = true
+		s.needed.Store(true)
 		if took := s.sends(t, 500); took != 0 {
 			t.Errorf("a follower that decisions wait for gets the next entries after %v", took)
 		}
@@ -170,7 +171,7 @@ func TestSlicesAdapt(t *testing.T) {
 	})
 }
 
-func (s *sender) isNeededNow() bool { return s.needed }
+func (s *sender) isNeededNow() bool { return s.needed.Load() }
 
 // A follower that becomes needed while its slice waits for another group's snapshot gets its entries at once.
 func TestNeededWhileItWaits(t *testing.T) {
@@ -180,7 +181,7 @@ func TestNeededWhileItWaits(t *testing.T) {
 		done := make(chan struct{})
 		go func() { s.sends(t, 500); close(done) }()
 		synctest.Wait()
-		s.needed = true
+		s.needed.Store(true)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(s.bytes) != 1 {
@@ -203,7 +204,7 @@ func TestNeededDuringSnapshot(t *testing.T) {
 		}
 		s.machine.note(999) // no majority now: nothing is decided
 		began := time.Now()
-		time.AfterFunc(time.Second, func() { s.needed = true })
+		time.AfterFunc(time.Second, func() { s.needed.Store(true) })
 		const size = 64 << 20
 		_ = s.durableTransport.InstallSnapshot("b", "b", &raft.InstallSnapshotRequest{}, &raft.InstallSnapshotResponse{}, bytes.NewReader(make([]byte, size)))
 		if took := time.Since(began); took > 5*time.Second {
