@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -70,23 +71,23 @@ func (s *Slices) begin(ctx context.Context, address raft.ServerAddress, latency 
 		s.to[address] = t
 	}
 	s.mu.Unlock()
-	for isSending := false; !isSending; {
-		again := time.NewTimer(askAgainEvery)
+	again := time.NewTicker(askAgainEvery)
+	defer again.Stop()
+	for {
 		select {
 		case t.sending <- struct{}{}:
-			isSending = true
-		case <-ctx.Done():
+			if time.Since(t.ended) > newCatchUpAfter {
+				t.bytes, t.usual = firstSliceBytes, latency
+			}
+			return t
 		case <-again.C:
-		}
-		again.Stop()
-		if !isSending && (ctx.Err() != nil || isNeeded()) {
+			if isNeeded() {
+				return nil
+			}
+		case <-ctx.Done():
 			return nil
 		}
 	}
-	if time.Since(t.ended) > newCatchUpAfter {
-		t.bytes, t.usual = firstSliceBytes, latency
-	}
-	return t
 }
 
 // adapt chooses the length of the next slice by what an entry takes now.
@@ -211,17 +212,18 @@ func (n *Node) isNeeded(id raft.ServerID, index uint64) bool {
 // groups, and other programs, get the processors. Where these are busy, a block takes longer, and so does the rest.
 type restingSnapshot struct {
 	io.ReadCloser
-	ctx  context.Context
-	left time.Duration // of all rests
+	ctx    context.Context
+	rested atomic.Int64 // nanoseconds of all rests
 }
 
 var _ fsm.Resting = (*restingSnapshot)(nil)
 
 // Rest implements fsm.Resting.
 func (s *restingSnapshot) Rest(took time.Duration) {
-	rest := min(restFactor*took, maxRest, s.left)
-	s.left -= rest
-	notifier.Pause(s.ctx, nil, rest)
+	rest := min(restFactor*took, maxRest)
+	if s.rested.Add(int64(rest)) <= int64(maxRests) {
+		notifier.Pause(s.ctx, nil, rest)
+	}
 }
 
 // resting returns a snapshot that another node has sent, to be read into the state: one at a time, and with rests. A
@@ -239,5 +241,5 @@ func (m *durableMachine) resting(from io.ReadCloser) (paced io.ReadCloser, ended
 	case <-m.node.Ctx.Done():
 		ended = func() {}
 	}
-	return &restingSnapshot{from, m.node.Ctx, maxRests}, ended
+	return &restingSnapshot{ReadCloser: from, ctx: m.node.Ctx}, ended
 }

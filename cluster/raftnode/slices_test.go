@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -231,4 +232,23 @@ func TestSlicesGrowAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The goroutines that read a snapshot rest for a bounded time together.
+func TestRestsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, began := &restingSnapshot{ctx: t.Context()}, time.Now()
+		var readers sync.WaitGroup
+		for range 4 {
+			readers.Go(func() {
+				for range 20 {
+					s.Rest(time.Minute)
+				}
+			})
+		}
+		readers.Wait()
+		if took := time.Since(began); took == 0 || took > maxRests/4+maxRest {
+			t.Errorf("four readers rest for %v", took)
+		}
+	})
 }
