@@ -47,7 +47,7 @@ func readInherited() *sockets {
 }
 
 // take returns the socket with an address, nil for none.
-func (s *sockets) take(network, address string) (net.Listener, error) {
+func (s *sockets) take(network, address string) net.Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if tcp, err := net.ResolveTCPAddr("tcp", address); network == "tcp" && err == nil {
@@ -57,11 +57,11 @@ func (s *sockets) take(network, address string) (net.Listener, error) {
 		return ln.Addr().Network() == network && ln.Addr().String() == address
 	})
 	if at < 0 {
-		return nil, nil
+		return nil
 	}
 	ln := s.unused[at]
 	s.unused = slices.Delete(s.unused, at, at+1)
-	return ln, nil
+	return ln
 }
 
 // CheckInherited returns an error if systemd has passed a socket that cannot be used, or on which no setting listens: its

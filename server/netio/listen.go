@@ -19,13 +19,12 @@ const keepAlive = 300 * time.Second
 func OpenAll(addresses []string, setting string) (listeners []net.Listener, err error) {
 	for _, a := range addresses {
 		network, address := config.SplitAddress(a)
-		ln, err := inherited().take(network, address)
-		if ln == nil && err == nil {
-			ln, err = listenOn(network, address, setting)
-		}
-		if err != nil {
-			CloseAll(listeners)
-			return nil, err
+		ln := inherited().take(network, address)
+		if ln == nil {
+			if ln, err = listenOn(network, address, setting); err != nil {
+				CloseAll(listeners)
+				return nil, err
+			}
 		}
 		listeners = append(listeners, ln)
 	}
