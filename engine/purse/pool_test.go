@@ -85,7 +85,7 @@ func TestPoolWithoutLoan(t *testing.T) {
 	}
 }
 
-// A pool has as many holders as it says, and each of them takes less than 1 kB.
+// A pool takes MaxHolders holders and no more, and each of them takes less than 1 kB of memory.
 func TestPoolOfManyHolders(t *testing.T) {
 	p := funded(t, second, 2*MaxHolders)
 	var before, after runtime.MemStats

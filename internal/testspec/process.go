@@ -2,9 +2,9 @@ package testspec
 
 // This model is the purse of a node, in the memory of its process, and the log that lends to it.
 //
-// The log names one process of a member. A process spends tokens while it has heard lately that the log names it: it
-// stops two ticks of its clock after it last heard the log. A member that is removed may be cut off and go on, so its loan
-// is voided four ticks after the removal. The loan of a process that was restarted is voided at once.
+// The log names one process of each member. A process may spend tokens for two ticks of its clock after it last heard that
+// the log names it. A member that is removed may be cut off and go on, so its loan is voided four ticks after the
+// removal. The loan of a process that was restarted is voided at once.
 //
 // Promises: no window grants more than the limit; all tokens come back.
 

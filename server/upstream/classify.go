@@ -90,8 +90,8 @@ func isLendable(op *engine.Op, options engine.Option) bool {
 	return op.Limit.Algorithm.Base().Purse() != limits.NoAlgorithm && op.Options&^options == 0 && op.Keep == 0 && op.MaxWait <= 0
 }
 
-// isLendablePart is isLendable for one of several limits. Home would have to lend all of its tokens, but there are no
-// loans of a limit with a Rollover.
+// isLendablePart is isLendable for one of several limits, which may have a COST. A limit with a Rollover cannot be one of
+// them, because home does not lend its tokens.
 func isLendablePart(p *engine.Op, options engine.Option) bool {
 	return isLendable(p, options|engine.FixedCost) && p.Limit.Rollover == 0
 }
