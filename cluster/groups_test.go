@@ -27,11 +27,11 @@ func simulateShared(t *testing.T, shared []string, groups int, names ...string) 
 	return simulateReplicas(t, 0, shared, groups, names...)
 }
 
-// awaitGroups waits until every node decides keys of every group.
+// awaitGroups waits until every node decides keys of every group, also of the only one.
 func (s *simulated) awaitGroups() {
 	s.t.Helper()
 	for name := range s.nodes {
-		for number := 1; number <= s.groups; number++ {
+		for number := 1; number <= max(1, s.groups); number++ {
 			for tries := 0; ; tries++ {
 				if res := do(s.nodes[name], engine.Op{Verb: engine.Look, Key: keyOf(number, s.groups,
 					0)})[0]; res.Status == engine.NotFound || res.Status == engine.OK {

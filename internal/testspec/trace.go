@@ -118,21 +118,19 @@ func (t *Tracer) lend(now int64, op *engine.Op, res *engine.Result) error {
 	return nil
 }
 
-// known returns what is known of a purse, and what it is now.
-func (t *Tracer) known(op *engine.Op, res *engine.Result) (known, now *Purse[int64]) {
+// known returns what is known of a purse, and what it is now. Nothing is known at the first operation after the state was
+// replaced.
+func (t *Tracer) known(op *engine.Op, res *engine.Result) (known, now *Purse[int64], isKnown bool) {
 	p := purse.Of(res)
 	now = &Purse[int64]{Tokens: p.Tokens, Previous: int64(p.Previous), Number: int64(p.Number), Left: p.Left, Prepared: p.Prepared, Returning: p.Returning}
 	if p.Returning {
 		now.Back = p.Left
 	}
-	known, isKnown := t.purses[string(op.Key)]
-	if !isKnown {
-		if known = (&Purse[int64]{}); t.isPartial {
-			*known = *now
-		}
+	if known, isKnown = t.purses[string(op.Key)]; !isKnown && !t.isPartial {
+		known, isKnown = &Purse[int64]{}, true
 	}
 	t.purses[string(op.Key)] = now
-	return known, now
+	return known, now, isKnown
 }
 
 // follows compares a purse with what the rules say. Requests may have spent tokens since.
@@ -146,11 +144,11 @@ func follows(op *engine.Op, want Purse[int64], now *Purse[int64]) error {
 
 // prepare compares a purse after a Prepare.
 func (t *Tracer) prepare(op *engine.Op, res *engine.Result) error {
-	known, now := t.known(op, res)
-	want := *known
-	if op.Options&engine.Force != 0 { // the tokens are dropped
+	known, now, isKnown := t.known(op, res)
+	if !isKnown || op.Options&engine.Force != 0 { // the tokens are dropped
 		return nil
 	}
+	want := *known
 	if !want.Prepared && now.Prepared {
 		if now.Number <= known.Number {
 			return fmt.Errorf("the purse %s prepares operation %d after %d", op.Key, now.Number, known.Number)
@@ -166,12 +164,14 @@ func (t *Tracer) prepare(op *engine.Op, res *engine.Result) error {
 
 // deposit compares a purse after a Deposit, and the tokens that came in with what was lent.
 func (t *Tracer) deposit(op *engine.Op, res *engine.Result) error {
-	known, now := t.known(op, res)
-	number := int64(op.Loan.Number)
-	want := *known
+	known, now, isKnown := t.known(op, res)
+	if !isKnown {
+		return nil
+	}
+	number, want := int64(op.Loan.Number), *known
 	if want.Expects(Answer[int64]{To: number}) {
 		if want.Hear(Answer[int64]{To: number, Named: int64(op.Loan.Previous), Held: want.Left + op.Tokens}); want.Previous == 0 && want.Tokens == 0 {
-			delete(t.purses, string(op.Key)) // it has ended
+			t.purses[string(op.Key)] = &Purse[int64]{} // it has ended
 		}
 		if t.Ledger != nil && op.Tokens > 0 && t.lentBy(op, number) != op.Tokens {
 			return fmt.Errorf("the purse %s takes %d tokens of operation %d, which was lent %d", op.Key, op.Tokens, number, t.lentBy(op, number))

@@ -52,3 +52,23 @@ func TestPursesAreFollowed(t *testing.T) {
 		}
 	}
 }
+
+// After the state was replaced, the first operation on a purse may answer what was prepared before, and later ones follow
+// the rules.
+func TestPurseIsNotKnownAfterReplacement(t *testing.T) {
+	var tracer Tracer
+	deposit := func(after purse.Purse, granted int64) error {
+		res := engine.Result{Granted: granted, Reply: make([]byte, purse.Bytes)}
+		after.Store(res.Reply)
+		tracer.Trace(1, []engine.Op{{Verb: engine.Deposit, Key: []byte("k"), Tokens: 3, Loan: &engine.Loan{Number: 5, Previous: 5}}}, []engine.Result{res})
+		_, err := tracer.Err()
+		return err
+	}
+	tracer.Trace(0, nil, nil)
+	if err := deposit(purse.Purse{Tokens: 3, Previous: 5, Number: 5}, 3); err != nil {
+		t.Error(err)
+	}
+	if err := deposit(purse.Purse{Tokens: 6, Previous: 5, Number: 5}, 3); err == nil {
+		t.Error("the purse takes the same answer twice")
+	}
+}
