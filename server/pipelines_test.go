@@ -167,7 +167,7 @@ func TestInputWhileRepliesAreRead(t *testing.T) {
 func TestCommandsBeforeTheEndOfInput(t *testing.T) {
 	certs := newCertificates(t)
 	h := serve(t, certs.use)
-	const commands = 200_000
+	const commands = 60_000
 	for name, c := range map[string]interface {
 		io.ReadWriter
 		CloseWrite() error

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -65,6 +66,11 @@ func (h held) Decide(b *engine.Batch) (finished bool) {
 
 // 65,536 keys are in demand, and 4096 requests wait for one of them.
 func TestKeysInDemandAreBounded(t *testing.T) {
+	synctest.Test(t, keysInDemandAreBounded)
+}
+
+// keysInDemandAreBounded is in a bubble, where no key is forgotten meanwhile.
+func keysInDemandAreBounded(t *testing.T) {
 	const keys, waiters = 65536, 4096
 	decider := make(held)
 	u := &Upstream{home: &routes{first: &home{}}, turns: loans.NewTurns()}
