@@ -4,6 +4,7 @@ package spread
 
 import (
 	"hash/maphash"
+	"math"
 	"sync"
 	"time"
 
@@ -36,6 +37,10 @@ type promise struct {
 // more callers than it has tokens may be denied at once.
 const shortest = int64(time.Minute)
 
+// latestTime is the latest time that is promised, in nanoseconds since the Unix epoch. A bucket in debt whose rate was
+// lowered may have tokens only centuries later.
+const latestTime = math.MaxInt64 - 2*limits.MaxDuration
+
 // Delay lengthens the wait of a denied request with [engine.Spread]: it becomes the time until the tokens are there that
 // the request asks for, if everyone who was denied before comes back at the promised time and takes theirs. It is never
 // shortened.
@@ -50,7 +55,7 @@ func (t *Table) delay(c *algorithm.Call) {
 	if c.Op.Options&engine.UpTo != 0 {
 		asked = min(asked, 1)
 	}
-	if res.Status != engine.OK || res.Wait <= 0 || asked == 0 || c.Op.Options&engine.Peek != 0 || !c.Limit.Algorithm.Spreads() {
+	if res.Status != engine.OK || res.Wait <= 0 || res.Wait > latestTime-c.Now || asked == 0 || c.Op.Options&engine.Peek != 0 || !c.Limit.Algorithm.Spreads() {
 		return
 	}
 	t.mu.Lock()

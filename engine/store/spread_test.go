@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -36,6 +37,20 @@ func TestSpread(t *testing.T) {
 		if res := ask(s, now, op); !res.Allowed {
 			t.Errorf("second request of caller %d: %+v", i, res)
 		}
+	}
+}
+
+// A bucket in debt whose rate was lowered promises no time: it would be later than any.
+func TestSpreadOfALargeDebt(t *testing.T) {
+	s := New(Config{Shards: 1})
+	defer s.Close()
+	op := engine.Op{Key: []byte("k"), Limit: bucket(1, 1, 3600*sec), Tokens: 1, Options: engine.Spread}
+	for range 2 {
+		ask(s, epoch, op)
+	}
+	ask(s, epoch, engine.Op{Key: op.Key, Limit: bucket(1, limits.MaxTokens, sec), Tokens: limits.MaxTokens, Options: engine.Force})
+	if res := ask(s, epoch, op); res.Allowed || res.Wait != math.MaxInt64 {
+		t.Errorf("%+v", res)
 	}
 }
 

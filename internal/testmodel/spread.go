@@ -1,6 +1,9 @@
 package testmodel
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // promise is what a denied caller of a limit with SPREAD was told: when to come back, and the tokens of a fixed window
 // that are promised to all who come back then.
@@ -8,7 +11,7 @@ type promise struct{ at, tokens int64 }
 
 // spread lengthens the wait of a denied request with SPREAD until all who were denied before have come back.
 func (m *Model) spread(r *request, a *answer, err error) {
-	if !r.spread || err != nil || a.granted || a.wait <= 0 || r.peek {
+	if !r.spread || err != nil || a.granted || a.wait <= 0 || a.wait > math.MaxInt64-2*mostDuration-m.Now || r.peek {
 		return
 	}
 	p, earliest, least := m.promised[r.key], m.Now+a.wait, r.least()
