@@ -16,18 +16,19 @@ import (
 //	8       8     length of that ban
 //	16      8     the first denial that counts now
 //	24      8     number of denials since, 0 during a ban
-type state struct{ until, length, since, denials int64 }
+//	32      8     the request that was counted last, 0 if it had no id
+type state struct{ until, length, since, denials, request int64 }
 
 // Bytes is the size of a state in bytes, of which zeros are a new one. UntilAt and SinceAt are where its times are.
 const (
-	Bytes   = 32
+	Bytes   = 40
 	UntilAt = 0
 	SinceAt = 16
 )
 
 func load(b []byte) state {
 	at := func(i int) int64 { return int64(binary.LittleEndian.Uint64(b[8*i:])) }
-	return state{at(0), at(1), at(2), at(3)}
+	return state{at(0), at(1), at(2), at(3), at(4)}
 }
 
 // loadUnder reads a state under a limit, perhaps another than before: no ban is longer than the limit's longest.
@@ -37,7 +38,7 @@ func loadUnder(b []byte, l *limits.Limit, now int64) state {
 		p.until, p.length = p.until-over, l.LongestBan
 	}
 	if now-p.since >= l.Rate.Period {
-		p.since, p.denials = 0, 0
+		p.since, p.denials, p.request = 0, 0, 0
 	}
 	return p
 }
@@ -66,9 +67,14 @@ func Detail(b []byte, l *limits.Limit, now int64, res *engine.Result) {
 }
 
 // Count counts a denial by other limits in a state without a ban, and writes the next state. The last denial that the
-// limit permits begins a ban: it returns the ban's length, 0 if there is none.
-func Count(next, b []byte, l *limits.Limit, now int64, res *engine.Result) (banned int64) {
+// limit permits begins a ban: it returns the ban's length, 0 if there is none. A request other than 0 that was counted
+// last is not counted again: its caller may have missed the reply.
+func Count(next, b []byte, l *limits.Limit, now, request int64, res *engine.Result) (banned int64, counted bool) {
 	p := loadUnder(b, l, now)
+	if request != 0 && request == p.request {
+		return 0, false
+	}
+	p.request = request
 	if p.denials++; p.denials == 1 {
 		p.since = now
 	}
@@ -79,10 +85,10 @@ func Count(next, b []byte, l *limits.Limit, now int64, res *engine.Result) (bann
 		}
 		p = state{until: now + length, length: length}
 	}
-	for i, n := range [...]int64{p.until, p.length, p.since, p.denials} {
+	for i, n := range [...]int64{p.until, p.length, p.since, p.denials, p.request} {
 		binary.LittleEndian.PutUint64(next[8*i:], uint64(n))
 	}
-	return p.report(l, now, res)
+	return p.report(l, now, res), true
 }
 
 // report answers with the time until no denial counts any more, of a ban until its end. All remains until a ban, because

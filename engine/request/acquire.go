@@ -68,7 +68,9 @@ func (g *group) decide(now int64, whole *engine.Op, parts []engine.Op, res *engi
 			return true
 		}
 		countDenial(g, parts, res)
-		return g.keepDenial(now, parts, readOnly)
+		done = g.keepDenial(now, parts, readOnly)
+		bindBans(parts, res)
+		return done
 	}
 	res.Allowed, res.Granted = true, max(1, whole.Tokens)
 	for i := range results {

@@ -50,8 +50,8 @@ func (g *group) keepDenial(now int64, parts []engine.Op, readOnly bool) (done bo
 	for i := range parts {
 		changes = changes || g.calls[i].IsToBeKept()
 	}
-	if changes && !readOnly {
-		g.keep(now, parts) // without room for it, nothing is kept
+	if changes && !readOnly && !g.keep(now, parts) {
+		keepCounts(g, now, parts)
 	}
 	return !changes || !readOnly
 }

@@ -348,3 +348,66 @@ func TestPenaltiesInQuotas(t *testing.T) {
 		t.Errorf("%d keys", n)
 	}
 }
+
+// A key that a denied request does not make leaves room in a quota for a penalty.
+func TestPenaltyInAQuotaWithANewLimit(t *testing.T) {
+	op := knock(penaltyLimit(1, sec, sec, sec), "p:penalty")
+	op.Parts[0].Key = []byte("p:closed")
+	for i, op := range []engine.Op{op, {Verb: engine.Reserve, Key: []byte("id"), MaxWait: sec, Parts: []engine.Op{op}}} {
+		s := New(Config{Shards: 1})
+		s.SetQuotas(admission.NewQuotas([]admission.Quota{{Name: "q", Prefixes: []string{"p:"}, MaxKeys: 1}}))
+		if res := ask(s, epoch, op); res.Parts[1].Wait != sec || s.Len() != 1 {
+			t.Errorf("%d: %+v", i, res)
+		}
+		s.Close()
+	}
+}
+
+// A denied request with an id counts once when it is sent again, unless another denial counted in between.
+func TestPenaltyOfARepetition(t *testing.T) {
+	s := New(Config{Shards: 1})
+	defer s.Close()
+	limit := penaltyLimit(4, 10*sec, 60*sec, 60*sec)
+	with := func(id string) engine.Op {
+		return engine.Op{Verb: engine.Reserve, Key: []byte(id), MaxWait: sec, Parts: []engine.Op{knock(limit, "p")}}
+	}
+	other := with("a")
+	other.Parts[0].Tokens, other.Parts[0].Parts[0].Tokens = 3, 3
+	for i, step := range []struct {
+		op      engine.Op
+		at      int64
+		counted string
+	}{
+		{with("a"), 0, "1"}, {with("a"), 9, "1"},
+		{with("a"), 10, "1"}, // in the next window
+		{with("b"), 10, "2"}, {with("b"), 10, "2"},
+		{with("a"), 10, "3"}, // b has counted since
+		{other, 20, "1"}, {with("a"), 20, "2"},
+		{knock(limit, "p"), 20, "3"}, {with("a"), 20, "0"}, // which begins a ban
+		{with("a"), 80, "1"},
+	} {
+		if res := ask(s, epoch+step.at*sec, step.op); res.Allowed || denialsOf(s, epoch+step.at*sec, "p") != step.counted {
+			t.Errorf("step %d: %s count, %+v", i, denialsOf(s, epoch+step.at*sec, "p"), res)
+		}
+	}
+}
+
+// Where the memory is full, a ban that a reply states is kept, and a penalty whose key is new counts nothing.
+func TestPenaltyWithoutMemory(t *testing.T) {
+	for _, mode := range []engine.NewKeys{engine.DenyNew, engine.AllowNew, engine.OverflowNew} {
+		s := growingStore(t, mode, false)
+		limit := penaltyLimit(2, 3600*sec, 3600*sec, 3600*sec)
+		ask(s, epoch, knock(limit, "known"))
+		fillUp(s)
+		op := knock(limit, "known")
+		for i := range 200 { // so that no shard has room for all
+			op.Parts = append(op.Parts[:2], engine.Op{Key: fmt.Appendf(nil, "new:%d", i), Limit: penaltyLimit(1, sec, 7200*sec, 7200*sec), Tokens: 2})
+			res := ask(s, epoch, op)
+			if known, unknown := res.Parts[1], res.Parts[2]; res.Status != engine.OK || known.Wait == 0 {
+				t.Fatalf("mode %d, %d: status %d, known wait %d, other %d", mode, i, res.Status, known.Wait, unknown.Wait)
+			} else if look := ask(s, epoch, engine.Op{Verb: engine.Look, Key: op.Parts[2].Key}); (look.Status == engine.OK) != (unknown.Wait > 0) || unknown.Remaining != 0 && unknown.Wait > 0 {
+				t.Fatalf("mode %d, %d: states a ban of %d, and then status %d", mode, i, unknown.Wait, look.Status)
+			}
+		}
+	}
+}
