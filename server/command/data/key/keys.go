@@ -129,7 +129,7 @@ func expiresIn(res *engine.Result) int64 {
 	switch {
 	case res.Status == engine.NotFound:
 		return noSuchKey
-	case res.Reset == engine.NeverExpires, res.Reset == 0:
+	case res.Reset == engine.NeverExpires, res.Reset == 0 && !res.Held.Algorithm.IsValue():
 		return noExpiry
 	}
 	return command.Millis(res.Reset)
