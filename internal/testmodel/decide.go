@@ -87,6 +87,8 @@ func decide(held state, r *request, now int64) (a answer, next state, err error)
 			return decideCredits(held, r, now)
 		}
 		return decideBalance(held, r, now, a)
+	case penalty:
+		return decidePenalty(held, r, now, a)
 	case leakyQueue:
 		if r.force { // a settlement: used tokens take no place that others wait for
 			return decideMeter(held, r, now, a)

@@ -87,7 +87,7 @@ func (p *booked) isPaid() bool {
 	if p.limit.algorithm == concurrency {
 		return p.charged == 0
 	}
-	return p.cost
+	return p.cost || p.limit.algorithm == penalty
 }
 
 // more asks the limits of a reservation for as many tokens as a call says, and keeps and returns the reservation with a

@@ -18,6 +18,9 @@ func (m *Model) info(words []string) (string, error) {
 			fields = append(fields, bulk(p[0]), bulk(p[1]))
 		}
 	}
+	if s, ok := s.(*bans); ok {
+		fields = append(fields, s.details(m.Now)...)
+	}
 	_, lent := withoutLoans(s)
 	fields = append(fields, bulk("limit"), integer(l.most), bulk("taken"), integer(l.most-remaining-lent),
 		bulk("remaining"), integer(remaining), bulk("reset_ms"), integer(millis(reset)))
@@ -44,6 +47,8 @@ func (m *Model) refund(words []string) (string, error) {
 		return null, nil
 	case algorithmOf(s) == concurrency:
 		return "", refuse("ERR key: leases are ended by CC.RELEASE, not refunded")
+	case algorithmOf(s) == penalty:
+		return "", refuse("ERR key: a penalty has no tokens; DEL ends a ban")
 	}
 	l, _, _ := s.look(m.Now)
 	next := s.refund(m.Now, tokens)
@@ -142,7 +147,7 @@ func (m *Model) left(key string) (int64, error) {
 		return -2, nil
 	}
 	l, _, reset := s.look(m.Now)
-	if _, lent := withoutLoans(s); (lent > 0 || l.history > 0 || l.algorithm == balance) && reset == 0 {
+	if _, lent := withoutLoans(s); (lent > 0 || l.history > 0 || l.algorithm == balance || l.algorithm == penalty) && reset == 0 {
 		return -1, nil
 	}
 	return millis(reset), nil

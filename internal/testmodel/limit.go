@@ -22,17 +22,19 @@ const (
 
 // limit is the limit of a request.
 type limit struct {
-	algorithm string
-	most      int64    // that can be granted at once
-	rate      fraction // of meters
-	window    string   // of a fixed window: its name if it is not a plain duration, such as @60s or @day
-	zone      string   // of a window by the calendar, "" for UTC
-	from      string   // its beginning, "" for the usual one
-	history   int      // closed windows that are kept
-	rollover  int64    // percent of what a window leaves to the next, 0 for nothing
-	segments  int64    // of a sliding window, 0 for none
-	length    int64    // of a window or a lease, in nanoseconds
-	warn      int64    // percent, 0 for none
+	algorithm  string
+	most       int64    // that can be granted at once
+	rate       fraction // of meters
+	window     string   // of a fixed window: its name if it is not a plain duration, such as @60s or @day
+	zone       string   // of a window by the calendar, "" for UTC
+	from       string   // its beginning, "" for the usual one
+	history    int      // closed windows that are kept
+	rollover   int64    // percent of what a window leaves to the next, 0 for nothing
+	segments   int64    // of a sliding window, 0 for none
+	length     int64    // of a window or a lease, in nanoseconds
+	ban        int64    // of a penalty: its length in nanoseconds
+	longestBan int64    // and that of the longest that doubling makes of it
+	warn       int64    // percent, 0 for none
 }
 
 // form is the syntax of a limit: the words after the key.
@@ -54,6 +56,7 @@ var forms = []form{
 	{"SL", slidingLog, 2, "limit window", readLog},
 	{"CC", concurrency, 3, "limit ttl holder", readLeases},
 	{"BAL", balance, 0, "", func([]string) (l limit, err error) { return l, nil }},
+	{"PENALTY", penalty, 3, "denials window ban", readPenalty},
 }
 
 func formOf(algorithm string) *form {
@@ -176,6 +179,12 @@ func (l limit) parameters() [][2]string {
 		return [][2]string{{"capacity", strconv.FormatInt(l.most, 10)}, {"rate", l.rate.String()}}
 	case balance:
 		return nil
+	case penalty:
+		all := [][2]string{{"denials", strconv.FormatInt(l.most, 10)}, {"window", durationText(l.length)}, {"ban", durationText(l.ban)}}
+		if l.longestBan != l.ban {
+			all = append(all, [2]string{"doubling", durationText(l.longestBan)})
+		}
+		return all
 	case concurrency:
 		return [][2]string{{"limit", strconv.FormatInt(l.most, 10)}, {"ttl", durationText(l.length)}}
 	}

@@ -68,6 +68,8 @@ func algorithmOf(s state) string {
 		return s.kind()
 	case *credits:
 		return balance
+	case *bans:
+		return penalty
 	}
 	return concurrency
 }

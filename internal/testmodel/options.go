@@ -110,7 +110,7 @@ func (r *request) readOption(option, value string) (err error) {
 		r.left, err = between(option, value, 0, mostTokens)
 	case "COST":
 		most := mostTokens
-		if r.limit.algorithm == concurrency {
+		if a := r.limit.algorithm; a == concurrency || a == penalty {
 			most = 1
 		}
 		r.cost = true
@@ -120,8 +120,8 @@ func (r *request) readOption(option, value string) (err error) {
 			r.tokens, err = between(option, value, 0, mostTokens)
 			return err
 		}
-		if a := r.limit.algorithm; a == concurrency || a == leakyQueue || a == balance {
-			return refuse("ERR KEEP: does not apply to %s", formOf(a).word)
+		if !r.limit.keeps() {
+			return refuse("ERR KEEP: does not apply to %s", formOf(r.limit.algorithm).word)
 		}
 		r.keep, err = readKept(value)
 	case "TZ":
@@ -132,6 +132,8 @@ func (r *request) readOption(option, value string) (err error) {
 		err = r.limit.readHistory(value)
 	case "ROLLOVER":
 		err = r.limit.readRollover(value)
+	case "DOUBLING":
+		err = r.limit.readDoubling(value)
 	case "SEGMENTS":
 		err = r.limit.readSegments(value)
 	case "WARN":
@@ -159,6 +161,12 @@ func (r *request) readOption(option, value string) (err error) {
 type kept struct {
 	number *big.Rat
 	share  bool
+}
+
+// keeps reports whether a request may leave a part of the limit to others.
+func (l *limit) keeps() bool {
+	a := l.algorithm
+	return a != concurrency && a != leakyQueue && a != balance && a != penalty
 }
 
 func readKept(text string) (*kept, error) {

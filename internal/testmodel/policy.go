@@ -305,7 +305,7 @@ func specTexts(limits []request) string {
 		}
 		var options []string
 		for _, parameter := range r.limit.parameters() {
-			if name := strings.ToUpper(parameter[0]); name == "TZ" || name == "FROM" || name == "HISTORY" || name == "ROLLOVER" || name == "SEGMENTS" || name == "WARN" {
+			if name := strings.ToUpper(parameter[0]); name == "TZ" || name == "FROM" || name == "HISTORY" || name == "ROLLOVER" || name == "SEGMENTS" || name == "DOUBLING" || name == "WARN" {
 				options = append(options, name, parameter[1])
 			} else {
 				text = append(text, parameter[1])

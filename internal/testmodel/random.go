@@ -32,6 +32,7 @@ type Calls struct {
 	policy     bool                // policies are changed and shown
 	hideCounts bool                // but not the counts of their decisions
 	reserving  map[string][]string // the last call with each id
+	knocking   []string            // the last call with a penalty of its own
 	number     int64               // of the last operation on a loan
 }
 

@@ -90,9 +90,12 @@ func (c *Calls) holder() string { return c.pick(holders...) }
 // acquire is a call for a key, mostly with its own algorithm.
 func (c *Calls) acquire(k *randomKey) []string {
 	f := k.form
+	if f.algorithm == penalty {
+		return c.knock()
+	}
 	limit := c.limit(k)
 	if c.chance(50) {
-		f = &forms[c.random.IntN(len(forms))]
+		f = &forms[c.random.IntN(len(forms)-1)] // but no PENALTY, which is the last
 		limit = c.newLimit(f)
 	}
 	words := append([]string{commandOf(f.algorithm), k.name}, limit...)

@@ -34,6 +34,8 @@ func (c *Calls) newLimit(f *form) []string {
 	switch f.algorithm {
 	case balance:
 		return []string{}
+	case penalty:
+		return []string{c.pick("1", "2", "2", "3", most), c.duration(8), c.pick("10s", "1m", c.duration(8))}
 	case gcra:
 		period := c.pick("1", "60", "3600", "7", "86400", "315360000", "1")
 		return []string{most, c.pick("1", "2", "3", "30", "7", "1000000", "1000000000000"), period}

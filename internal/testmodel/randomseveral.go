@@ -122,6 +122,9 @@ func (c *Calls) specs(n int, prefix string) (words []string) {
 	if c.chance(3) {
 		all = append(all, c.balance())
 	}
+	if c.chance(3) {
+		all = append(all, c.penalty())
+	}
 	isBalance := func(k *randomKey) bool { return k.form.algorithm == balance }
 	if balances := len(all) - len(slices.DeleteFunc(slices.Clone(all), isBalance)); balances > 0 && !c.chance(20) { // one, as the last
 		all = append(slices.DeleteFunc(all, isBalance), c.balance())
@@ -144,9 +147,13 @@ func (c *Calls) specs(n int, prefix string) (words []string) {
 			words = append(words, c.balanceOptions()...)
 			continue
 		}
+		if k.form.algorithm == penalty && !c.chance(12) {
+			words = append(words, randomDoubling(c, k.form)...)
+			continue
+		}
 		words = append(append(append(words, randomAnchor(c, k.form, limit)...), randomHistory(c, k.form, limit)...), randomSegments(c, k.form, limit)...)
 		words = append(append(append(words, randomRollover(c, k.form, limit)...), randomWarn(c)...), randomSpread(c, name, k.form, false)...)
-		words = append(words, c.specOptions(k.form.algorithm)...)
+		words = append(append(words, randomDoubling(c, k.form)...), c.specOptions(k.form)...)
 	}
 	return words
 }
@@ -176,16 +183,16 @@ func (c *Calls) template(k *randomKey, prefix string) string {
 }
 
 // specOptions are options of one of several limits.
-func (c *Calls) specOptions(algorithm string) (words []string) {
+func (c *Calls) specOptions(f *form) (words []string) {
+	l := limit{algorithm: f.algorithm}
 	if c.chance(3) {
 		cost := c.pick("0", "0", "1", c.tokens(4), c.tokens(4))
-		if algorithm == concurrency && !c.chance(20) {
+		if (f.algorithm == concurrency || f.algorithm == penalty) && !c.chance(20) {
 			cost = c.pick("0", "1")
 		}
 		words = append(words, c.pick("COST", "COST", "cost"), cost)
 	}
-	keeps := algorithm != concurrency && algorithm != leakyQueue
-	if keeps && c.chance(3) || c.chance(60) {
+	if l.keeps() && c.chance(3) || c.chance(60) {
 		words = append([]string{"KEEP", c.keep()}, words...)
 		if c.chance(2) && len(words) == 4 {
 			words = append(words[2:], words[:2]...)

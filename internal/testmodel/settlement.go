@@ -82,7 +82,7 @@ func (m *Model) charge(id string, stated int, amount func(i int, p *booked) int6
 	for i := range next.parts {
 		p := &next.parts[i]
 		switch p.charged = amount(i, p); {
-		case p.limit.algorithm == concurrency:
+		case p.limit.algorithm == concurrency, p.limit.algorithm == penalty:
 			p.charged = 0
 		case divides && p.isIncluded():
 			p.charged = included

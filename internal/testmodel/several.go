@@ -36,7 +36,7 @@ func readSpecs(words []string) (all []request, rest []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM", "HISTORY", "ROLLOVER", "SEGMENTS", "WARN", "SPREAD"}); err != nil {
+		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM", "HISTORY", "ROLLOVER", "SEGMENTS", "DOUBLING", "WARN", "SPREAD"}); err != nil {
 			return nil, nil, err
 		}
 		r.isElse = isElse
@@ -131,7 +131,7 @@ func (r *request) join(call *request, inMulti bool) {
 	if !r.cost {
 		r.tokens = call.tokens
 	}
-	if a := r.limit.algorithm; r.keep == nil && a != concurrency && a != leakyQueue && a != balance {
+	if r.keep == nil && r.limit.keeps() {
 		r.keep = call.keep
 	}
 	r.peek = r.peek || call.peek
@@ -211,6 +211,7 @@ func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
 				o.parts[i] = untouched(held[i], &limits[i], m.Now)
 			}
 		}
+		m.punish(o, limits, held, call)
 		return o, nil
 	}
 	for i := range limits {
@@ -265,6 +266,8 @@ func untouched(held state, r *request, now int64) answer {
 		a.remaining, a.reset = l.most-used, held.(*log).reset(now, l.length)
 	case balance:
 		a.limit, a.remaining = held.(*credits).at(now).sum()
+	case penalty:
+		_, a.remaining, a.reset = held.(*bans).under(l, now).look(now)
 	case concurrency:
 		s := held.(*leases).at(now)
 		a.remaining, a.reset = l.most-int64(len(s.all)), s.reset(now)

@@ -10,6 +10,9 @@ func (l *limit) readWarn(text string) error {
 	if l.algorithm == balance {
 		return refuse("ERR WARN: does not apply to BAL: a balance has no limit of which a part could be used")
 	}
+	if l.algorithm == penalty {
+		return refuse("ERR WARN: does not apply to PENALTY: it has no tokens that could be used")
+	}
 	n, err := wholePercentage("WARN", text)
 	l.warn = n
 	return err
