@@ -2,7 +2,7 @@ package main
 
 import (
 	"flag"
-	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -124,48 +124,75 @@ func TestIdentifyBuild(t *testing.T) {
 // Wherever a version stands that is released with the server, it is the one in version.go. With -update it is written
 // there, except for the changelog.
 func TestOneVersion(t *testing.T) {
-	patterns := map[string]string{
-		"CHANGELOG.md":                      `(?m)^## (\d+\.\d+\.\d+) `,
-		"clients/python/pyproject.toml":     `(?m)^version = "(.+)"$`,
-		"clients/node/package.json":         `(?m)^  "version": "(.+)",$`,
-		"clients/node/package-lock.json":    `(?m)^  "version": "(.+)",$`,
-		"clients/node/./package-lock.json":  `(?m)^      "version": "(.+)",$`,
-		"clients/node/README.md":            `/stintdb-client-(.+)\.tgz`,
-		"docs/deployment.md":                `/stint_(.+)_amd64\.deb`,
-		"docs/envoy.md":                     `image: stint:(.+)`,
-		"docs/kubernetes.md":                `-t stint:(.+) \.`,
-		"packaging/helm/stint/Chart.yaml":   `(?m)^version: (.+)$`,
-		"packaging/helm/stint/./Chart.yaml": `(?m)^appVersion: (.+)$`,
-		"docs/clients-java.md":              mavenVersion,
-		"clients/java/pom.xml":              mavenVersion,
+	for _, place := range []struct{ glob, pattern string }{
+		{"CHANGELOG.md", `(?m)^## (\d+\.\d+\.\d+) `},
+		{"clients/go/*/go.mod", `stint/clients/go v(.+)`},
+		{"clients/python/pyproject.toml", `(?m)^version = "(.+)"$`},
+		{"clients/node/package.json", `(?m)^  "version": "(.+)",$`},
+		{"clients/node/package-lock.json", `(?m)^  "version": "(.+)",$`},
+		{"clients/node/package-lock.json", `(?m)^      "version": "(.+)",$`},
+		{"packaging/helm/stint/Chart.yaml", `(?m)^version: (.+)$`},
+		{"packaging/helm/stint/Chart.yaml", `(?m)^appVersion: (.+)$`},
+		{"docs/clients-java.md", mavenVersion},
+		{"clients/java/pom.xml", mavenVersion},
+		{"clients/java/*/pom.xml", mavenVersion}, // their parent's
+	} {
+		paths, err := filepath.Glob("../../" + place.glob)
+		if err != nil || len(paths) == 0 {
+			t.Errorf("no %s: %v", place.glob, err)
+		}
+		for _, path := range paths {
+			if checkVersions(t, path, place.pattern, 1) == 0 {
+				t.Errorf("%s: no %s", path, place.pattern)
+			}
+		}
 	}
-	modules, err := filepath.Glob("../../clients/java/*/pom.xml")
-	if err != nil || len(modules) == 0 {
-		t.Fatal("no modules for the JVM", err)
-	}
-	for _, module := range modules { // which name their parent's
-		patterns[strings.TrimPrefix(filepath.ToSlash(module), "../../")] = mavenVersion
-	}
-	for path, pattern := range patterns {
-		text, err := os.ReadFile("../../" + path)
+	found := 0
+	for _, folder := range []string{"../../docs", "../../packaging", "../../clients"} {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			if ext := filepath.Ext(path); err == nil && (ext == ".md" || ext == ".yaml") {
+				found += checkVersions(t, path, artifacts, -1)
+			}
+			return err
+		})
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
-		found := regexp.MustCompile(pattern).FindSubmatchIndex(text)
-		if found == nil {
-			t.Errorf("%s: no %s", path, pattern)
-			continue
-		}
-		version := string(text[found[2]:found[3]])
-		if *update && path != "CHANGELOG.md" {
-			err = os.WriteFile("../../"+path, slices.Concat(text[:found[2]], []byte(latest), text[found[3]:]), 0o644)
+	}
+	if found < 2 {
+		t.Errorf("only %d names of artifacts were found", found)
+	}
+}
+
+// artifacts are packages, archives and images in pages and manifests.
+const artifacts = `\b(?:stint[_:]|image:|stintdb-client-)(\d+\.\d+\.\d+)\b`
+
+// checkVersions compares up to n versions that a pattern finds in a file, -1 for all, with version.go's. With -update
+// it writes that one, except into the changelog.
+func checkVersions(t *testing.T, path, pattern string, n int) (found int) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := regexp.MustCompile(pattern).FindAllSubmatchIndex(text, n)
+	for _, at := range slices.Backward(all) {
+		version := string(text[at[2]:at[3]])
+		if *update && filepath.Base(path) != "CHANGELOG.md" {
+			text = slices.Concat(text[:at[2]], []byte(latest), text[at[3]:])
 		} else if version != latest {
-			err = fmt.Errorf("%s, not %s, the version in version.go: run the test with -update", version, latest)
-		}
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: %s, not %s, the version in version.go: run go generate ./cmd/stint", path, version, latest)
 		}
 	}
+	if *update && len(all) > 0 {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	return len(all)
 }
 
 // mavenVersion is the first version of a file, below the group of the modules.

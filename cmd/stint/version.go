@@ -12,7 +12,10 @@ import (
 	"github.com/stintdb/stint/cmd/stint/cli"
 )
 
-// latest is the newest version in CHANGELOG.md. A build of a commit without a tag is called this and "+dev".
+//go:generate go test -run TestOneVersion -update
+
+// latest is the newest version in CHANGELOG.md. A build of a commit without a tag is called this and "+dev". After a
+// change, "go generate ./cmd/stint" writes it wherever else it stands.
 const latest = "0.3.0"
 
 // version and commit are set by releases: -ldflags "-X main.version=1.2.3 -X main.commit=…". Otherwise they come from
