@@ -11,6 +11,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testdisk"
 	"github.com/stintdb/stint/internal/testsize"
@@ -230,15 +231,18 @@ func TestFilesThatAreRefused(t *testing.T) {
 			delete(f, next)
 		}, next, -1, disk.ErrAbsent},
 		{"a state that is none", func(f map[string][]byte) {
-			f[journal] = append(begun(f), blockOf(1, disk.HeaderBytes, []byte{recLimit, 99, 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
+			f[journal] = append(begun(f), blockOf(1, disk.HeaderBytes, []byte{recLimit, byte(limits.TokenBucket), 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
 		}, journal, disk.HeaderBytes, keyspace.ErrState},
-		{"a record of no kind", func(f map[string][]byte) {
+		{"a record of a newer version", func(f map[string][]byte) {
 			f[journal] = append(begun(f), blockOf(1, disk.HeaderBytes, []byte{77})...)
-		}, journal, disk.HeaderBytes, disk.ErrDamaged},
-		{"a policy of no algorithm", func(f map[string][]byte) {
+		}, journal, disk.HeaderBytes, disk.ErrNewer},
+		{"a record of a newer version in a snapshot", func(f map[string][]byte) {
+			f[snapshot] = append(f[snapshot][:disk.HeaderBytes:disk.HeaderBytes], blockOf(1, disk.HeaderBytes, []byte{77})...)
+		}, snapshot, disk.HeaderBytes, disk.ErrNewer},
+		{"a policy of an algorithm of a newer version", func(f map[string][]byte) {
 			f[journal] = append(begun(f), blockOf(1, disk.HeaderBytes,
 				[]byte{recLimit, 99, 0, 1, 1, 1, recPolicy, byte(engine.SetPolicy), 0, 1, 'p', 0, 1, 0, 1, 'k', 0})...)
-		}, journal, disk.HeaderBytes, keyspace.ErrState},
+		}, journal, disk.HeaderBytes, disk.ErrNewer},
 	} {
 		files := written(t, true)
 		c.change(files)

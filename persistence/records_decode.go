@@ -49,6 +49,9 @@ func (d *decoder) decode(payload []byte, h handler) error {
 func (d *decoder) record(kind byte, h handler) error {
 	switch kind {
 	case recLimit:
+		if len(d.Rest) > 0 && !limits.Algorithm(d.Rest[0]).Known() { // how many bytes such a limit has is unknown, too
+			return fmt.Errorf("algorithm %d: %w", d.Rest[0], disk.ErrNewer)
+		}
 		d.limits = append(d.limits, d.Limit())
 	case recState:
 		c := keyspace.Change{Entry: keyspace.Entry{Limit: d.limit()}}
@@ -76,8 +79,8 @@ func (d *decoder) record(kind byte, h handler) error {
 		if !d.Bad {
 			return h.end(int64(states))
 		}
-	default:
-		d.Fail()
+	default: // the block's checksum is right, so this is no damage
+		return fmt.Errorf("record of kind %d: %w", kind, disk.ErrNewer)
 	}
 	return nil
 }
