@@ -128,9 +128,17 @@ func (p *Policies) roomForOverride(op *engine.Op, held []part, had bool, parts [
 
 // touch copies the policies before they change for the first time since the snapshot. The caller holds their lock.
 func (p *Policies) touch() {
+	p.version++
 	if p.snapshot != nil {
 		p.snapshot.copy()
 	}
+}
+
+// Version is another number after each change.
+func (p *Policies) Version() uint64 {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.version
 }
 
 // Clear forgets all policies, but not how their checks were answered. Nothing is noted as changed.

@@ -29,6 +29,7 @@ type Policies struct {
 	changeBytes int         // of scripts, and callers' ids, in changes
 	snapshot    *Snapshot   // that has not copied the policies yet
 	changed     atomic.Bool
+	version     uint64 // another one after each change
 	bytes       int
 	strict      atomic.Int64 // policies that are strict
 }

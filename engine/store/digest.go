@@ -3,11 +3,13 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"sync"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/layout"
+	"github.com/stintdb/stint/engine/policy"
 )
 
 // Digest is the SHA-256 of the entries of Dump, of all policies with their overrides, of the restrictions of new keys,
@@ -33,6 +35,35 @@ func (s *Store) Digest(now int64) (sum [32]byte) {
 	})
 	h.Sum(sum[:0])
 	return sum
+}
+
+// policySum has the SHA-256 of policies at a version of them.
+type policySum struct {
+	policies *policy.Policies
+
+	mu      sync.Mutex
+	isKnown bool
+	version uint64
+	sum     [32]byte
+}
+
+// PoliciesSum is the SHA-256 of all policies with their overrides. It is computed anew after a change.
+func (p *policySum) PoliciesSum() [32]byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	version := p.policies.Version()
+	if p.isKnown && p.version == version {
+		return p.sum
+	}
+	h := sha256.New()
+	var b []byte
+	p.policies.Ops(func(op *engine.Op) {
+		b = appendOp(b[:0], op)
+		h.Write(b)
+	})
+	p.isKnown, p.version = true, version
+	h.Sum(p.sum[:0])
+	return p.sum
 }
 
 // appendOp appends an operation on a policy, a restriction or a shared limiter, for comparison alone.

@@ -14,8 +14,9 @@ import (
 type Store struct {
 	OwnTimes *transaction.OwnTimes // of commands on data and of scripts
 
-	keys         keyspace.Keyspace
-	policies     *policy.Policies
+	keys     keyspace.Keyspace
+	policies *policy.Policies
+	policySum
 	requests     *request.Runner
 	transactions *transaction.Runner
 	scripts      scriptcache.Cache
@@ -56,6 +57,7 @@ func newBeside(other *keyspace.Keyspace, o Config) *Store {
 		Owns: o.Owns, Changed: o.Changed, Warned: o.Warned,
 	})
 	s.policies = policy.New(s.keys.JournalNotes())
+	s.policySum.policies = s.policies
 	s.requests = request.New(&s.keys, s.policies, o.Owns)
 	s.transactions = transaction.New(&s.keys, &s.scripts, transaction.Config{
 		Commands: o.Commands, Publish: o.Publish, Warned: o.Warned, Note: s.policies.NoteOther,

@@ -27,8 +27,9 @@ type Follower struct {
 	Leads    func() bool      // only then this server changes policies
 	Log      *slog.Logger
 
-	conn net.Conn // nil while there is none
-	next int      // address
+	conn  net.Conn // nil while there is none
+	next  int      // address
+	equal string   // versions, of home's policies and of this server's, that have nothing to take over
 }
 
 // every is the time between two looks at the policies of home.
@@ -67,13 +68,18 @@ func (f *Follower) close() {
 // update makes the policies of the server those of home, but for those that the server refuses, which the error names.
 // Policies with other names stay.
 func (f *Follower) update(ctx context.Context, s *server.Server) error {
-	there, err := f.read(ctx)
+	version, err := f.versionAtHome(ctx)
 	if err != nil {
 		f.close()
 		return err
 	}
 	have, err := policyset.Of(s)
+	if err != nil || version != "" && f.equal == version+have.Version() {
+		return err
+	}
+	there, err := f.read(ctx)
 	if err != nil {
+		f.close()
 		return err
 	}
 	want := policyset.Set{}
@@ -84,6 +90,7 @@ func (f *Follower) update(ctx context.Context, s *server.Server) error {
 	}
 	maps.Copy(want, there)
 	if want.Version() == have.Version() {
+		f.equal = version + have.Version()
 		return nil
 	}
 	_, changes, err := policyset.Apply(ctx, s, server.FromSettings, want, true, have.Version())
@@ -123,11 +130,20 @@ func (f *Follower) isOfHome(name string) bool {
 	return slices.ContainsFunc(f.Patterns, func(pattern string) bool { return glob.Match(pattern, name) })
 }
 
+// versionAtHome returns the version of home's policies, "" from a home that does not know it.
+func (f *Follower) versionAtHome(ctx context.Context) (string, error) {
+	if err := f.connect(ctx); err != nil {
+		return "", err
+	}
+	reply, err := f.do(ctx, "RL.POLICY", "VERSION")
+	if reply.Type == redcon.Error {
+		return "", nil
+	}
+	return reply.String(), err
+}
+
 // read returns the policies of home.
 func (f *Follower) read(ctx context.Context) (policyset.Set, error) {
-	if err := f.connect(ctx); err != nil {
-		return nil, err
-	}
 	names, err := f.do(ctx, "RL.POLICY", "LIST")
 	if err != nil {
 		return nil, err

@@ -2,6 +2,9 @@ package limiter
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"math"
 	"slices"
 
@@ -37,6 +40,9 @@ var policyRows = []command.Row{{
 		{Name: "list", Group: "limiter", Summary: "The names of the policies.",
 			Returns: "an array of the names of the policies whose keys the user may read.",
 			Cost:    command.PolicyList, Flags: command.ReadOnly, Run: runPolicyList},
+		{Name: "version", Group: "limiter", Summary: "A text that differs after any policy has changed. While it stays the same, so do the replies to LIST, GET and OVERRIDES, but for their counters.",
+			Returns: "the same text from all servers with the same policies, for users who may read the same of them.",
+			Cost:    command.PolicyList, Flags: command.ReadOnly, Run: runPolicyVersion},
 		{Name: "override", Syntax: "name id spec ...", Group: "limiter",
 			Summary: "Give one caller its own limits instead of the policy's. NONE instead of limits removes the override.",
 			Returns: "`OK`.", Example: "private 1 NONE",
@@ -166,11 +172,19 @@ func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 }
 
 func runPolicyList(s command.Session, w *resp.Writer, _ [][]byte) {
+	whenCurrent(s, w, func(w *resp.Writer) { command.WriteTexts(w, seenPolicies(s)) })
+}
+
+// seenPolicies are the names of the policies that the user may look at.
+func seenPolicies(s command.Session) []string {
+	return slices.DeleteFunc(s.Server().Keys().PolicyNames(), func(name string) bool { return !seesPolicy(s, name) })
+}
+
+func runPolicyVersion(s command.Session, w *resp.Writer, _ [][]byte) {
 	whenCurrent(s, w, func(w *resp.Writer) {
-		names := slices.DeleteFunc(s.Server().Keys().PolicyNames(), func(name string) bool {
-			return !seesPolicy(s, name)
-		})
-		command.WriteTexts(w, names)
+		sum := s.Server().Keys().PoliciesSum() // before the names: a change between them shows at the next look
+		version := sha256.Sum256(fmt.Appendf(sum[:], "%q", seenPolicies(s)))
+		w.BulkString(hex.EncodeToString(version[:16]))
 	})
 }
 
