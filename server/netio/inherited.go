@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/stintdb/stint/server/config"
 )
@@ -35,7 +36,7 @@ func readInherited() *sockets {
 	}
 	for fd := firstInherited; fd < firstInherited+n && s.err == nil; fd++ {
 		file := os.NewFile(uintptr(fd), "socket")
-		ln, err := net.FileListener(file) // of a copy of the descriptor
+		ln, err := listenOnFile(file) // a copy of the descriptor
 		file.Close()
 		if err != nil {
 			s.err = fmt.Errorf("cannot accept connections on descriptor %d, which systemd has passed: %w; the .socket unit needs ListenStream= and Accept=no", fd, err)
@@ -44,6 +45,32 @@ func readInherited() *sockets {
 		s.unused = append(s.unused, ln)
 	}
 	return s
+}
+
+const keepAliveIdle = 300 * time.Second
+
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: keepAliveIdle, Interval: keepAliveIdle / 5, Count: 5}
+
+// listenOnFile is net.FileListener, but checks idle connections as those of the server's own sockets are checked.
+func listenOnFile(file *os.File) (net.Listener, error) {
+	ln, err := net.FileListener(file)
+	if tcp, ok := ln.(*net.TCPListener); ok {
+		return keptAlive{tcp}, err
+	}
+	return ln, err
+}
+
+// keptAlive sets the options of accepted connections. Package net sets its own on those of a socket that was passed.
+type keptAlive struct{ *net.TCPListener }
+
+// Accept implements [net.Listener].
+func (l keptAlive) Accept() (net.Conn, error) {
+	conn, err := l.AcceptTCP()
+	if err != nil {
+		return nil, err
+	}
+	_ = conn.SetKeepAliveConfig(keepAlive) // fails only for a connection that has ended
+	return conn, nil
 }
 
 // take returns the socket with an address, nil for none.

@@ -8,12 +8,9 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/stintdb/stint/server/config"
 )
-
-const keepAlive = 300 * time.Second
 
 // OpenAll listens on addresses, all or none. Sockets that systemd has opened on them are taken as they are.
 func OpenAll(addresses []string, setting string) (listeners []net.Listener, err error) {
@@ -42,7 +39,7 @@ func listenOn(network, address, setting string) (net.Listener, error) {
 	if strings.HasPrefix(address, "0.0.0.0:") {
 		kind = "tcp4" // package net would include every interface of IPv6
 	}
-	how := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAlive, Interval: keepAlive / 5, Count: 5}}
+	how := net.ListenConfig{KeepAliveConfig: keepAlive}
 	how.SetMultipathTCP(false) // a limiter's clients have one path, and the search for more costs time on every connection
 	ln, err := how.Listen(context.Background(), kind, address)
 	if errors.Is(err, syscall.EADDRINUSE) {
