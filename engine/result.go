@@ -66,7 +66,7 @@ type Result struct {
 	Reset     int64            // until the limiter is at its full limit
 	Held      limits.Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
 	Bytes     int64            // Look: memory the entry takes
-	Lent      int64            // Look: tokens set aside for holders; Lend, Return, Void: for this holder
+	Lent      int64            // Look: tokens set aside for holders; Lend, Return, Void: for this holder; Settle: of a part from a purse, tokens that its home is to be given back, or to be asked for if below zero
 	Number    uint64           // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated; Extend: the tokens of the reservation, with all its extensions; Check: of a part, the Warn of its limit, and OfBalance
 
 	// Work is the work of the answer beyond the fixed cost of an operation, in units of one lease read or 64 bytes

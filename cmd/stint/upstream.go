@@ -27,6 +27,7 @@ func (s *state) connectUpstream(cfg *config.Config, keys *store.Store, log *slog
 		Addresses: cfg.Upstream, Keys: cfg.UpstreamKeys, User: cfg.UpstreamUser, Timeout: cfg.UpstreamTimeout,
 		DenyFor: cfg.UpstreamDenyFor, LoanTime: cfg.UpstreamLoanTime,
 		Decider: s.decider, Policies: keys, Replicas: s.replicas, Alone: s.cluster == nil, Log: log,
+		Reserved: func(now int64, visit func(id []byte)) { store.ReservedFromPurses(keys, now, visit) },
 	}
 	o.Down.Share, o.Down.Decides = cfg.UpstreamDownShare()
 	o.Down.Allows = cfg.UpstreamDown == config.DownAllow

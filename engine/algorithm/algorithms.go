@@ -105,7 +105,7 @@ func wrappingRow(expired func([]byte, *limits.Limit, int64) bool, rewind func([]
 }
 
 // purseRow is the row of keys whose limit of an algorithm has its home elsewhere.
-var purseRow = Row{Bytes: purse.Bytes, Decide: decidePurse, Look: lookPurse, Rewind: rewindTimes(32),
+var purseRow = Row{Bytes: purse.Bytes, Decide: decidePurse, Look: lookPurse, Rewind: rewindTimes(32), Mark: markPurse, Unreserve: unreservePurse,
 	Expired: func(state []byte, _ *limits.Limit, _ int64) bool { return purse.Load(state).Number == 0 }}
 
 // IsShort reports whether an operation takes little time, whatever its key holds.

@@ -2,6 +2,7 @@ package algorithm
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
 )
 
@@ -23,6 +24,20 @@ func decidePurse(c *Call) (changed bool) {
 
 func lookPurse(c *Call) {
 	c.Result.Limit, c.Result.Remaining, c.Result.Reset = c.Limit.Capacity, purse.Load(c.State).Tokens, engine.NeverExpires
+}
+
+// markPurse is the number of the last operation that was prepared: home has not heard yet that these tokens are spent.
+func markPurse(c *Call) int64 { return int64(purse.Load(c.Next[:]).Number) }
+
+// unreservePurse gives back tokens of which home has not heard that they are spent.
+func unreservePurse(c *Call, number int64) {
+	p := purse.Load(c.State)
+	if p.Number == uint64(number) {
+		c.Result.Granted = min(c.Op.Tokens, limits.MaxTokens-p.Tokens)
+		p.Tokens += c.Result.Granted
+		p.UsedAt = c.Now
+	}
+	p.Store(c.Next[:])
 }
 
 // PreparePurse gives the next operation a number, unless one is not answered yet. With [engine.Cancel] it ends the

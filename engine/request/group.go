@@ -95,6 +95,7 @@ func (t *target) findMoved(key []byte) (moved bool) {
 type settlement struct {
 	reservation.Part
 	amount int64
+	atHome int64 // tokens that a home elsewhere is to be given back, or to be asked for if below zero
 }
 
 // loadPart loads the state of part i, whose key has been found.

@@ -87,7 +87,7 @@ func (g *group) amounts(state reservation.State, op *engine.Op) (count int) {
 		case isAncestor && g.settlements[count-1].Limit.Algorithm == limits.Class:
 			amount = g.settlements[count-1].amount // a tree is charged as a whole
 		}
-		g.settlements = append(g.settlements, settlement{p, amount})
+		g.settlements = append(g.settlements, settlement{Part: p, amount: amount})
 		count++
 	}
 	return count

@@ -1,11 +1,13 @@
 package request
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/engine/reservation"
 )
 
@@ -108,9 +110,24 @@ func takeMissing(g *group, now, priorAt int64, res *engine.Result) (done bool) {
 		parts[i] = engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit, Options: engine.FixedCost, PriorAt: priorAt}
 		if g.loadPresent(now, i, &g.idResult); p.amount > p.Charged() {
 			parts[i].Tokens, parts[i].Options = p.amount-p.Charged(), engine.FixedCost|engine.Force
+			if p.isInPurse() { // which has no debt
+				parts[i].Tokens = min(parts[i].Tokens, purseTokens(&g.calls[i]))
+				p.atHome = p.Charged() + parts[i].Tokens - p.amount
+			}
 		}
 	}
 	return g.ask(now, parts, res) < 0 && g.keep(now, parts)
+}
+
+// isInPurse reports whether the tokens of a limit were taken from a purse.
+func (p *settlement) isInPurse() bool { return p.Limit.Algorithm.Home() != limits.NoAlgorithm }
+
+// purseTokens is the number of tokens in a purse that was loaded.
+func purseTokens(c *algorithm.Call) int64 {
+	if c.IsNew || c.Prev.Algorithm.Home() == limits.NoAlgorithm {
+		return 0
+	}
+	return purse.Load(c.State).Tokens
 }
 
 // failSettlement answers that a limit could not be charged: by its error, or because there is no room for its key.
@@ -153,12 +170,16 @@ func (g *group) giveBack(now int64, i int) {
 	}
 }
 
-// giveBackTo returns some of the tokens of part i that have one mark.
+// giveBackTo returns some of the tokens of part i that have one mark. Tokens that do not go back to a purse can go back
+// to its home, which counts them as spent, but for those of a window: they may be from an earlier one.
 func (g *group) giveBackTo(now int64, i int, from reservation.Mark, back int64) {
 	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
 	g.parts[i] = engine.Op{Verb: engine.Refund, Key: p.Key, Who: p.Who, Tokens: back}
 	place := t.shard.Find(t.tag, p.Key)
 	g.idResult.Clear()
+	if p.isInPurse() && p.Limit.Algorithm != limits.PurseFixedWindow {
+		defer func() { p.atHome += back - g.idResult.Granted }()
+	}
 	t.shard.Load(c, now, &g.parts[i], &g.idResult, place)
 	if c.IsNew && p.Limit.Algorithm == limits.Concurrency {
 		g.lockShared()
@@ -194,9 +215,21 @@ func (g *group) showSettlement(now int64, res *engine.Result) {
 		g.parts[i] = engine.Op{Verb: engine.Look, Key: p.Key, Limit: p.Limit}
 		g.loadPresent(now, i, one)
 		g.calls[i].Report()
-		one.Granted = p.amount
+		one.Granted, one.Lent = p.amount, p.atHome
 		res.Work += one.Work
 	}
+}
+
+// Reserved returns the limits of a reservation as operations on their keys, none if there is no such reservation.
+func (r *Runner) Reserved(id []byte) []engine.Op {
+	sh, tag := r.keys.Locate(id)
+	sh.Lock()
+	state := bytes.Clone(reservationAt(sh, sh.Find(tag, id)))
+	sh.Unlock()
+	if state == nil {
+		return nil
+	}
+	return reservation.State(state).View().Parts
 }
 
 // reservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id.

@@ -101,6 +101,8 @@ func isOver(l *limits.Limit, mark, newest int64) bool {
 	switch l.Algorithm {
 	case limits.FixedWindow:
 		return l.History == 0
+	case limits.PurseGCRA, limits.PurseTokenBucket, limits.PurseLeakyBucket, limits.PurseFixedWindow: // home counts them as spent
+		return true
 	case limits.SlidingWindow:
 		return mark < newest-l.Rate.Period
 	case limits.SlidingSegments:

@@ -45,10 +45,14 @@ func (s *Store) AppendPolicyKey(b, name, id []byte, fields [][]byte, part int) [
 // IsStrict is [policy.Policies.IsStrict].
 func (s *Store) IsStrict(op *engine.Op) bool { return s.policies.IsStrict(op) }
 
-// Asked returns the limits that an AcquireAll or a Check asks now, as operations on their keys.
+// Asked returns the limits that an AcquireAll or a Check asks now, or those of the reservation of an Extend or a Settle,
+// as operations on their keys.
 func (s *Store) Asked(op *engine.Op) []engine.Op {
-	if op.Verb == engine.Check {
+	switch op.Verb {
+	case engine.Check:
 		return s.policies.Asked(op)
+	case engine.Extend, engine.Settle:
+		return s.requests.Reserved(op.Key)
 	}
 	return op.Parts
 }

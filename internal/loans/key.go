@@ -139,6 +139,13 @@ func (k *Key) Denied(now time.Time, limit limits.Limit, tokens int64) (d Denial,
 	return *k.denied, k.denied.denies(now, limit, tokens)
 }
 
+// GaveBack notes that home has got tokens back, and what it then had left: its last denial no longer holds.
+func (k *Key) GaveBack(remaining int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.home.Remaining, k.denied, k.rests = remaining, nil, time.Time{}
+}
+
 // AtHome returns what home had left.
 func (k *Key) AtHome() AtHome {
 	k.mu.Lock()

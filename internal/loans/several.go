@@ -154,7 +154,7 @@ func (r *Several) complete() {
 		if charges && p.Tokens > 0 {
 			addHome(&r.Result.Parts[i], p.Limit, key.Granted(now, p.Limit, p.Tokens, r.Result.Parts[i].Remaining))
 		} else {
-			addHome(&r.Result.Parts[i], p.Limit, key.AtHome())
+			key.AddHome(&r.Result.Parts[i], p.Limit)
 		}
 	}
 }
@@ -167,11 +167,14 @@ func addHome(part *engine.Result, limit limits.Limit, at AtHome) {
 	}
 }
 
+// AddHome adds what home had left to the present state of a limit in a purse.
+func (k *Key) AddHome(part *engine.Result, limit limits.Limit) { addHome(part, limit, k.AtHome()) }
+
 // deny answers a request that home has no tokens for.
 func (r *Several) deny(key *Key, part int, wait int64) (finished bool) {
 	r.Keeper.counts.denied.Add(1)
 	one := &r.Result.Parts[part]
-	addHome(one, r.Limits[part].Limit, key.AtHome())
+	key.AddHome(one, r.Limits[part].Limit)
 	if one.Wait = wait; !r.Result.Allowed { // a policy in shadow delays nobody
 		r.Result.Wait = wait
 	}

@@ -35,7 +35,7 @@ var (
 		"During a [rolling upgrade](operations.md#upgrading-a-cluster), the command is newer than the named member. Upgrade that member.")
 	ErrNoHome = ClusterErrors.Add("UPSTREAM the home cluster of this key's limit did not decide, and this server holds too few of its tokens: nothing was taken",
 		"A server with [`--upstream`](regions.md), while the home cluster is unreachable or replies with an error. `INFO upstream` shows the last error. Retrying is safe.")
-	errAwayFromHome = ClusterErrors.Add("ERR the limit of this key has its home in another cluster: use TB.ACQUIRE, LB.ACQUIRE, FW.ACQUIRE, CL.THROTTLE, RL.ALL or RL.CHECK, with no options but PEEK, UPTO and COST, or ask the home cluster; nothing was taken",
+	errAwayFromHome = ClusterErrors.Add("ERR the limit of this key has its home in another cluster: use TB.ACQUIRE, LB.ACQUIRE, FW.ACQUIRE, CL.THROTTLE, RL.ALL or RL.CHECK, with no options but PEEK, UPTO, COST and AS, or ask the home cluster; nothing was taken",
 		"A server with [`--upstream`](regions.md): a key of the command, a declared key, or a key of a policy matches `--upstream-keys`; or a policy's limit can make keys that match, and keys that do not.")
 	ErrCrossSlot = ClusterErrors.Add("CROSSSLOT Keys in request don't hash to the same slot; give keys that belong together one hash tag, as in {user1}:a and {user1}:b: nothing was taken",
 		"A cluster with [`--groups`](cluster.md#groups): a command, a script or a transaction has keys of several groups. The id of a reservation counts as a key.")

@@ -21,15 +21,20 @@ type acquire struct {
 
 // settle implements [waiting].
 func (a *acquire) settle(res *engine.Result, done func()) (finished bool) {
+	isForced := a.op.Options&engine.Force != 0
 	switch {
+	case isForced:
 	case res.Status != engine.OK:
 		return true
 	case res.Allowed:
 		a.grantedHere(res)
 		return true
 	}
-	a.result, a.done = res, done
-	a.askBeyond()
+	if a.result, a.done = res, done; isForced {
+		a.askHome(nil)
+	} else {
+		a.askBeyond()
+	}
 	return false
 }
 

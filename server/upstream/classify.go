@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stintdb/stint/engine"
@@ -18,6 +19,8 @@ const (
 	fromPurses             // a request for several limits, some of them of keys of home
 	keepLimits             // a policy with such limits
 	byHome                 // an operation on a holder's loan
+	atHome                 // an operation that home carries out as it is
+	settles                // a settlement of a reservation, some of its limits of keys of home
 	declare                // a script, which may touch only the keys that it declares
 	refuse                 // the operation is not possible on a key of home
 )
@@ -51,6 +54,8 @@ func (u *Upstream) classify(op *engine.Op) kind {
 		switch {
 		case !u.ofHome(op.Key):
 			return handOn
+		case op.Options&engine.Force != 0 && isLendable(op, engine.Force|engine.UpTo):
+			return atHome
 		case !isLendable(op, engine.Peek|engine.UpTo):
 			return refuse
 		}
@@ -58,14 +63,20 @@ func (u *Upstream) classify(op *engine.Op) kind {
 	case engine.AcquireAll, engine.Check:
 		return u.classifySeveral(op)
 	case engine.Reserve:
-		return refuseIf(u.ofHome(op.Key) || u.classify(op.Request()) != handOn)
+		return u.classifyReserve(op.Request())
+	case engine.Extend, engine.Settle:
+		return u.classifyReserved(op)
 	case engine.SetPolicy, engine.SetOverride:
 		return u.classifyPolicy(op.Parts)
 	case engine.Lend, engine.Return:
 		if u.ofHome(op.Key) {
 			return byHome
 		}
-	case engine.Delete, engine.Refund, engine.Release, engine.Void, engine.Prepare, engine.Deposit, engine.AddCredits:
+	case engine.Refund:
+		if u.ofHome(op.Key) {
+			return atHome
+		}
+	case engine.Delete, engine.Release, engine.Void, engine.Prepare, engine.Deposit, engine.AddCredits:
 		return refuseIf(u.ofHome(op.Key))
 	case engine.Command:
 		return refuseIf(op.Writes() && u.declaresHome(op))
@@ -112,6 +123,30 @@ func (u *Upstream) classifySeveral(op *engine.Op) (k kind) {
 		k = fromPurses
 	}
 	return k
+}
+
+// classifyReserve is classify for a request whose grant is remembered. A region that is a cluster would give the same
+// tokens back twice if it began again from a backup.
+func (u *Upstream) classifyReserve(request *engine.Op) kind {
+	switch k := u.classify(request); {
+	case k == handOn:
+		return handOn
+	case u.opt.Alone && (k == fromPurses || k == fromPurse && request.Options == 0):
+		return fromPurses
+	}
+	return refuse
+}
+
+// classifyReserved is classify for an operation on a reservation.
+func (u *Upstream) classifyReserved(op *engine.Op) kind {
+	isOfHome := func(p engine.Op) bool { return p.Limit.Algorithm.Home() != limits.NoAlgorithm }
+	switch {
+	case !u.opt.Alone || !slices.ContainsFunc(u.opt.Policies.Asked(op), isOfHome):
+		return handOn
+	case op.Verb == engine.Extend:
+		return fromPurses
+	}
+	return settles
 }
 
 // classifyPolicy is classify for the limits of a policy. All keys that a limit can come to must have the same home.

@@ -30,10 +30,10 @@ func TestCommandsOnKeysOfHome(t *testing.T) {
 			}
 		}
 	}
-	for _, command := range []string{"SW.ACQUIRE g:1 5 1h", "SL.ACQUIRE g:1 5 1h", "CC.ACQUIRE g:1 5 1h me", "LB.QUEUE g:1 5 1/1h", "TB.ACQUIRE g:1 5 1/1h FORCE", "TB.ACQUIRE g:1 5 1/1h KEEP 1",
-		"TB.ACQUIRE g:1 5 1/1h MAXWAIT 1s", "TB.ACQUIRE g:1 5 1/1h AS id FOR 1m", "TB.ACQUIRE other 5 1/1h AS g:1 FOR 1m", "RL.ALL TB other 5 1/1h SW g:1 5 1h", "RL.ALL TB other 5 1/1h TB g:1 5 1/1h KEEP 1", "RL.ALL TB other 5 1/1h TB g:1 5 1/1h MAXWAIT 1s", "RL.ALL TB g:1 5 1/1h SPREAD TB other 5 1/1h", "RL.ALL TB g:1 5 1/1h AS id FOR 1m", "RL.ALL TB other 5 1/1h FW g:1 5 @day ROLLOVER 50%",
+	for _, command := range []string{"SW.ACQUIRE g:1 5 1h", "SL.ACQUIRE g:1 5 1h", "CC.ACQUIRE g:1 5 1h me", "LB.QUEUE g:1 5 1/1h", "TB.ACQUIRE g:1 5 1/1h KEEP 1",
+		"TB.ACQUIRE g:1 5 1/1h MAXWAIT 1s", "SW.ACQUIRE g:1 5 1h AS id FOR 1m", "TB.ACQUIRE g:1 5 1/1h UPTO AS id FOR 1m", "RL.ALL TB other 5 1/1h SW g:1 5 1h", "RL.ALL TB other 5 1/1h TB g:1 5 1/1h KEEP 1", "RL.ALL TB other 5 1/1h TB g:1 5 1/1h MAXWAIT 1s", "RL.ALL TB g:1 5 1/1h SPREAD TB other 5 1/1h", "RL.ALL SW g:1 5 1h AS id FOR 1m", "RL.ALL TB other 5 1/1h FW g:1 5 @day ROLLOVER 50%",
 		"RL.POLICY SET p SW g:{} 5 1h", "RL.POLICY SET p TB g:{} 5 1/1h KEEP 1", "RL.POLICY SET p FW g:{} 5 @day ROLLOVER 50%",
-		"DEL g:1", "RL.REFUND g:1 1", "RL.ATMOST g:1 TB 5 1/h 1", "RL.ATMOST g:1 TB 5 1/h 0", "SET g:1 x", "RL.POLICY SET p TB {tenant}:{} 5 1/1h", "EVAL return 1 g:1", "EVAL return(1) 1 g:1"} {
+		"DEL g:1", "RL.ATMOST g:1 TB 5 1/h 1", "RL.ATMOST g:1 TB 5 1/h 0", "SET g:1 x", "RL.POLICY SET p TB {tenant}:{} 5 1/1h", "EVAL return 1 g:1", "EVAL return(1) 1 g:1"} {
 		if _, failure := c.do(command); !strings.HasPrefix(failure, "ERR ") {
 			t.Errorf("%s: %q", command, failure)
 		}

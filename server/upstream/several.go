@@ -12,26 +12,54 @@ import (
 // a loan if a purse has too few, because home could not decide about the other limits.
 type several struct {
 	loans.Several
-	u *Upstream
+	u    *Upstream
+	upTo bool // an extension that is denied is asked again, for as many tokens as there are
 }
 
 func (u *Upstream) newSeveral(op *engine.Op) *several {
 	r := &several{u: u, Several: loans.Several{
 		Keeper: u.keeper, At: here, Asked: op.Clone(), End: time.Now().Add(u.opt.Timeout), Failed: engine.NoHome,
 	}}
-	r.Limits = slices.Clone(u.opt.Policies.Asked(&r.Asked))
+	request := r.Asked.Request()
+	r.upTo = request.Verb == engine.Extend && request.Options&engine.UpTo != 0
+	if r.upTo {
+		request.Options &^= engine.UpTo
+	}
+	r.Limits = u.limitsOf(request)
 	for i := range r.Limits {
 		if p := &r.Limits[i]; u.ofHome(p.Key) {
 			r.Away.Add(i)
 			p.Limit.Algorithm = p.Limit.Algorithm.Base()
 		}
 	}
-	for i := range r.Asked.Parts {
-		if p := &r.Asked.Parts[i]; r.Away.Has(i) {
+	if request.Verb == engine.Acquire {
+		request.Limit, _ = inPurse(request.Limit)
+	}
+	for i := range request.Parts {
+		if p := &request.Parts[i]; r.Away.Has(i) {
 			p.Limit, _ = inPurse(p.Limit)
 		}
 	}
 	return r
+}
+
+// limitsOf returns the limits that a request asks, with the tokens of each.
+func (u *Upstream) limitsOf(request *engine.Op) []engine.Op {
+	if request.Verb == engine.Acquire {
+		return []engine.Op{*request}
+	}
+	all := slices.Clone(u.opt.Policies.Asked(request))
+	if request.Verb != engine.Extend {
+		return all
+	}
+	for i := range all {
+		if p := &all[i]; p.Options&engine.FixedCost != 0 { // the request has paid it
+			p.Tokens = 0
+		} else {
+			p.Tokens = request.Tokens
+		}
+	}
+	return all
 }
 
 // policyInPurses returns the operation that keeps a policy with its limits of home as those of purses: so every replica
@@ -50,18 +78,54 @@ func (u *Upstream) policyInPurses(op *engine.Op) engine.Op {
 // settle takes the store's result. It returns false if the request waits: done is called later.
 func (r *several) settle(res *engine.Result, done func()) (finished bool) {
 	r.Result = res
-	r.Done = func() {
-		r.count()
-		done()
+	r.Done = func() { r.finish(done) }
+	if !r.Settle() {
+		return false
 	}
-	if finished = r.Settle(); finished {
-		r.count()
+	if r.isUpTo() {
+		r.askUpTo()
+		return false
 	}
-	return finished
+	r.count()
+	return true
 }
 
-// count counts the answer.
+// finish answers the request.
+func (r *several) finish(done func()) {
+	if r.isUpTo() {
+		r.askUpTo()
+		return
+	}
+	r.count()
+	done()
+}
+
+// isUpTo reports whether an extension was denied that takes fewer tokens, too.
+func (r *several) isUpTo() bool {
+	return r.upTo && r.Result.Status == engine.OK && !r.Result.Allowed
+}
+
+// askUpTo asks for as many tokens as there are, now that home has lent all that it has.
+func (r *several) askUpTo() {
+	r.upTo = false
+	r.Asked.Options |= engine.UpTo
+	b := &engine.Batch{Ops: []engine.Op{r.Asked}, Results: make([]engine.Result, 1)}
+	b.Done = func() {
+		*r.Result = b.Results[0]
+		if r.Settle() {
+			r.Done()
+		}
+	}
+	if r.u.opt.Decider.Decide(b) {
+		b.Done()
+	}
+}
+
+// count counts the answer. That to a reservation of one limit has what home has left, as its only part has.
 func (r *several) count() {
+	if res := r.Result; res.Status == engine.OK && r.Asked.Request().Verb == engine.Acquire && len(res.Parts) == 1 {
+		res.Remaining, res.Reset = res.Parts[0].Remaining, res.Parts[0].Reset
+	}
 	switch c := &r.u.counts; {
 	case r.Result.Status == engine.NoHome:
 		c.failed.Add(1)

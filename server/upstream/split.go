@@ -33,7 +33,7 @@ func (u *Upstream) decideApart(b *engine.Batch) (finished bool) {
 		if k := u.classify(&b.Ops[i]); !maySpend && k.spends() {
 			u.counts.failed.Add(1)
 			s.refuse(i, engine.NoHome)
-		} else if k == refuse || (k.spends() || k == byHome) && b.Atomic && len(b.Ops) > 1 {
+		} else if k == refuse || (k.spends() || k == byHome || k == atHome) && b.Atomic && len(b.Ops) > 1 {
 			s.refuse(i, engine.NotAwayFromHome)
 			if b.Atomic { // all or nothing
 				for j := range b.Ops {
@@ -80,6 +80,14 @@ func (s *split) add(at int, k kind) {
 			return
 		}
 		op, w = engine.Op{Verb: engine.Look, Key: f.op.Key}, f
+	case atHome:
+		w = &refund{u: s.u, op: op.Clone()}
+		if op.Verb == engine.Acquire {
+			w = &acquire{u: s.u, op: op.Clone(), until: time.Now().Add(s.u.opt.Timeout)}
+		}
+		op = engine.Op{Verb: engine.Look, Key: op.Key}
+	case settles:
+		w = &settlement{u: s.u, limits: s.u.opt.Policies.Asked(&op)}
 	case keepLimits:
 		op = s.u.policyInPurses(&op)
 	case declare:

@@ -29,13 +29,15 @@ type Options struct {
 
 	Decider  decider.Decider // of the store
 	Policies Policies
-	Replicas func() []Replica // the keys that this process has
-	Holder   func() string    // the name of this cluster at home; "" while it is not known
-	Alone    bool             // the store belongs to this process alone, and may have lost its last changes
+	Replicas func() []Replica                       // the keys that this process has
+	Holder   func() string                          // the name of this cluster at home; "" while it is not known
+	Reserved func(now int64, visit func(id []byte)) // calls visit for the reservations in the store that have tokens of home; nil for none
+	Alone    bool                                   // the store belongs to this process alone, and may have lost its last changes
 	Log      *slog.Logger
 }
 
-// Policies returns the limits that an operation asks for under the policies known here, which may be out of date.
+// Policies returns the limits that an operation asks for under the policies and reservations known here, which may be
+// out of date.
 type Policies interface {
 	Asked(op *engine.Op) []engine.Op
 }
@@ -138,7 +140,8 @@ func (u *Upstream) isConnected() bool {
 	return connected
 }
 
-// dropAll drops the tokens that the last process has left: the store may have lost that they were spent.
+// dropAll drops the tokens that the last process has left: the store may have lost that they were spent. It also forgets
+// the reservations that have such tokens, because the store may have lost that they gave tokens back.
 func (u *Upstream) dropAll() {
 	var ops []engine.Op
 	for _, r := range u.opt.Replicas() {
@@ -146,6 +149,12 @@ func (u *Upstream) dropAll() {
 			u.counts.dropped.Add(p.Tokens)
 			op := engine.Op{Verb: engine.Prepare, Key: append([]byte(nil), name...), Limit: limit, Options: engine.Force}
 			ops = append(ops, op)
+		})
+		if u.opt.Reserved == nil {
+			continue
+		}
+		u.opt.Reserved(r.Now(), func(id []byte) {
+			ops = append(ops, engine.Op{Verb: engine.Delete, Key: append([]byte(nil), id...)})
 		})
 	}
 	if len(ops) > 0 {

@@ -70,6 +70,7 @@ func startWith(t *testing.T, home string, timeout time.Duration, fault func(deci
 		o := upstream.Options{
 			Addresses: []string{home}, Keys: []string{"g:*"}, Timeout: timeout, Decider: d, Policies: r.store,
 			Replicas: replicaOf(r.store, now), Holder: func() string { return id }, Alone: true, Log: log,
+			Reserved: func(now int64, visit func(id []byte)) { store.ReservedFromPurses(r.store, now, visit) },
 		}
 		change(&o)
 		r.upstream = upstream.New(o)

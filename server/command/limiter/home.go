@@ -25,7 +25,15 @@ func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.O
 	if options&engine.UpTo != 0 {
 		words = append(words, optUpTo.Name)
 	}
+	if options&engine.Force != 0 {
+		words = append(words, optForce.Name)
+	}
 	return words
+}
+
+// RefundWords returns the RL.REFUND that gives tokens back to a limiter of another server.
+func RefundWords(key []byte, tokens int64) []string {
+	return []string{"RL.REFUND", string(database.KeyOf(key)), strconv.FormatInt(tokens, 10)}
 }
 
 // LendWords returns the RL.LEND that asks another server to set tokens of a limit aside for a holder.

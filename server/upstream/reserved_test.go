@@ -1,0 +1,226 @@
+package upstream_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/internal/testwait"
+	"github.com/stintdb/stint/server/upstream"
+)
+
+// leftOf returns the tokens that home has of a limit, once it holds the region's tokens no longer.
+func leftOf(c *client, key string, capacity int64) int64 {
+	got, failure := c.do(fmt.Sprintf("TB.ACQUIRE %s %d 1/6h 1 PEEK", key, capacity))
+	if failure != "" {
+		return -1
+	}
+	return got[0] + got[2]
+}
+
+// A region answers reservations of home's tokens as home does.
+func TestReservedFromHome(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c, h := dial(t, region.address), dial(t, home.address)
+	for _, to := range []*client{c, h} {
+		if _, failure := to.do("RL.POLICY SET p TB g:{} 20 1/6h TB user:{} 9 1/6h"); failure != "" {
+			t.Fatal(failure)
+		}
+	}
+	for _, command := range []string{
+		"TB.ACQUIRE g:%s 20 1/6h 9 AS id:%s FOR 1m",
+		"TB.ACQUIRE g:%s 20 1/6h 9 AS id:%s FOR 1m", // repeated
+		"TB.ACQUIRE g:%s 20 1/6h 8 AS id:%s FOR 1m", // differs
+		"TB.ACQUIRE g:%s 20 1/6h 99 AS never:%s FOR 1m",
+		"RL.EXTEND id:%s 1 3",
+		"RL.EXTEND id:%s 1 3",
+		"RL.SETTLE id:%s 5",
+		"RL.SETTLE id:%s 5",
+		"RL.SETTLE id:%s 6",
+		"RL.EXTEND id:%s 2 1",
+		"RL.ALL TB g:%s 20 1/6h TB mine:%s 9 1/6h TOKENS 4 AS g:all:%s FOR 1m",
+		"RL.ALL TB g:%s 20 1/6h TB mine:%s 9 1/6h TOKENS 4 AS g:all:%s FOR 1m",
+		"RL.SETTLE g:all:%s COSTS 7 2", // more than reserved
+		"RL.CHECK p %s 3 AS check:%s FOR 1m",
+		"RL.CHECK p %s 3 AS check:%s FOR 1m",
+		"RL.CHECK p %s 6 AS more:%s FOR 1m", // too many
+		"RL.CANCEL check:%s",
+		"FW.ACQUIRE g:w:%s 20 @day 9 AS window:%s FOR 1m",
+		"RL.SETTLE window:%s 5",
+		"CL.THROTTLE g:c:%s 19 1 21600 9 AS cell:%s FOR 1m",
+		"RL.SETTLE cell:%s 5",
+		"TB.ACQUIRE g:x:%s 20 1/6h 9 AS x:%s FOR 1m",
+		"RL.EXTEND x:%s 1 12", // too many
+		"RL.EXTEND x:%s 1 12 UPTO",
+		"RL.EXTEND x:%s 2 1",
+	} {
+		got, failure := c.all(strings.ReplaceAll(command, "%s", "region"))
+		want, other := h.all(strings.ReplaceAll(command, "%s", "home"))
+		if failure != strings.ReplaceAll(other, "home", "region") || !reflect.DeepEqual(withoutEnds(command, got), withoutEnds(command, want)) {
+			t.Errorf("%s: %v %q, at home %v %q", command, got, failure, want, other)
+		}
+	}
+	region.end() // which returns its tokens
+	for _, c := range []string{"TB.ACQUIRE g:%s 20 1/6h PEEK", "FW.ACQUIRE g:w:%s 20 @day PEEK"} {
+		got, _ := h.do(strings.ReplaceAll(c, "%s", "region"))
+		want, _ := h.do(strings.ReplaceAll(c, "%s", "home"))
+		if got[2] != want[2] {
+			t.Errorf("%s: %d tokens are left, %d after the same requests at home", c, got[2], want[2])
+		}
+	}
+}
+
+// withoutEnds drops the times of a reply to a request for one limit, for several, or to a settlement.
+func withoutEnds(command string, reply []int64) (rest []int64) {
+	for i, n := range reply {
+		switch {
+		case strings.HasPrefix(command, "RL.SETTLE"), strings.HasPrefix(command, "RL.CANCEL"):
+			if i%4 > 1 { // what goes back to home is not there yet
+				continue
+			}
+		case strings.Contains(command, ".ACQUIRE"), strings.HasPrefix(command, "CL."):
+			if i > 2 {
+				continue
+			}
+		case i == 2 || i > 2 && i%3 == 2:
+			continue
+		}
+		rest = append(rest, n)
+	}
+	return rest
+}
+
+// Tokens of a reservation that home counts as spent go back to home. The region forgets the reservations of an earlier
+// process, and what they hold counts as used.
+func TestReservedGoesBackToHome(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c, h := dial(t, region.address), dial(t, home.address)
+	take := func(tokens int) {
+		if got, failure := c.all(fmt.Sprintf("RL.ALL TB g:1 100 1/6h TB mine 1000 1/6h TOKENS %d", tokens)); failure != "" || got[0] != int64(tokens) {
+			t.Fatalf("%v %s", got, failure)
+		}
+	}
+	c.do("TB.ACQUIRE g:1 100 1/6h 30 AS id FOR 1m")
+	take(60) // of which home has to lend some, so it hears of the first ones
+	take(1)
+	c.all("RL.SETTLE id 10")
+	testwait.Until(t, "home has the tokens", func() bool { take(1); return leftOf(h, "g:1", 100) > 0 })
+	if got, failure := c.do("RL.REFUND g:1 2"); failure != "" || len(got) != 1 {
+		t.Errorf("a refund: %v %s", got, failure)
+	}
+	if got, failure := c.do("TB.ACQUIRE g:1 100 1/6h 200 FORCE"); failure != "" || got[0] != 200 {
+		t.Errorf("with FORCE: %v %s", got, failure)
+	}
+}
+
+// Between a sidecar and its home, a zone passes on what reservations give back and take beyond their tokens.
+func TestReservedBehindAZone(t *testing.T) {
+	t.Parallel() // it waits
+	home := start(t, "", nil)
+	zone := start(t, home.address, nil)
+	sidecar := start(t, zone.address, nil)
+	c, h := dial(t, sidecar.address), dial(t, home.address)
+	for id, amount := range map[string]int64{"less": 10, "more": 50} {
+		key := "g:" + id
+		for _, command := range []string{"TB.ACQUIRE %s 100 1/6h 30 AS %s FOR 1m", "RL.ALL TB %s 100 1/6h TB mine:%s 100 1/6h TOKENS 10"} {
+			if got, failure := c.all(fmt.Sprintf(command, key, id)); failure != "" || got[0] == 0 {
+				t.Fatalf("%s: %v %s", command, got, failure)
+			}
+		}
+		if _, failure := c.all(fmt.Sprintf("RL.SETTLE %s %d", id, amount)); failure != "" {
+			t.Fatal(failure)
+		}
+	}
+	for key, want := range map[string]int64{"g:less": 80, "g:more": 40} {
+		testwait.Until(t, "unused tokens are home", func() bool { return leftOf(h, key, 100) == want })
+	}
+}
+
+// A process that begins does not know which tokens of earlier reservations have gone back: it forgets them.
+func TestReservationsOfAnEarlierProcess(t *testing.T) {
+	home := start(t, "", nil)
+	var again upstream.Options
+	region := startWith(t, home.address, homeTimeout, nil, func(o *upstream.Options) { again = *o })
+	c := dial(t, region.address)
+	for _, command := range []string{"TB.ACQUIRE g:1 9 1/6h 5 AS home FOR 1m", "TB.ACQUIRE mine 9 1/6h 5 AS here FOR 1m"} {
+		if _, failure := c.do(command); failure != "" {
+			t.Fatal(failure)
+		}
+	}
+	upstream.New(again).Close(t.Context())
+	for id, want := range map[string]string{"home": "[-1]", "here": "[1 9 8]"} {
+		if got, failure := c.all("RL.SETTLE " + id + " 1"); failure != "" || fmt.Sprint(got[:min(3, len(got))]) != want {
+			t.Errorf("%s: %v %s, want %s", id, got, failure, want)
+		}
+	}
+}
+
+// Callers of two regions reserve tokens, and give some back, while links are cut. Home and the regions grant no more
+// than the limit beyond what was given back.
+func TestRegionsReserve(t *testing.T) {
+	t.Parallel() // it waits
+	const capacity = 4000
+	home := start(t, "", nil)
+	var ways []*proxy
+	var regions []*running
+	for range 2 {
+		w := startProxy(t, home.address)
+		w.delay.Store(int64(5 * time.Millisecond))
+		ways = append(ways, w)
+		regions = append(regions, startImpatient(t, w.address(), time.Second, nil))
+	}
+	var used, back, beyond, ended atomic.Int64
+	var callers sync.WaitGroup
+	for n := range 8 {
+		random := rand.New(rand.NewPCG(testsize.Seed(), uint64(n)))
+		c := dial(t, regions[n%2].address)
+		callers.Go(func() {
+			for i := 0; ended.Load() == 0; i++ {
+				most := 1 + random.Int64N(9)
+				id := fmt.Sprintf("id:%d:%d", n, i)
+				got, failure := c.do(fmt.Sprintf("TB.ACQUIRE g:1 %d 1/6h %d AS %s FOR 1m", capacity, most, id))
+				if failure != "" || got[0] == 0 {
+					if failure != "" && !strings.HasPrefix(failure, "UPSTREAM ") {
+						t.Error(failure)
+					}
+					time.Sleep(time.Millisecond)
+					continue
+				}
+				time.Sleep(time.Duration(random.Int64N(int64(20 * time.Millisecond))))
+				amount := random.Int64N(most + 3)
+				if _, failure := c.all(fmt.Sprintf("RL.SETTLE %s %d", id, amount)); failure != "" {
+					t.Error(failure)
+				}
+				used.Add(min(amount, most)) // what is used beyond is no grant
+				back.Add(max(0, most-amount))
+				beyond.Add(max(0, amount-most))
+			}
+		})
+	}
+	random := rand.New(rand.NewPCG(testsize.Seed(), 100))
+	for range testsize.Pick(2, 6) {
+		before := used.Load()
+		testwait.Until(t, "requests go on", func() bool { return used.Load() > before+200 })
+		cutFor(ways[random.IntN(2)], time.Duration(random.Int64N(int64(time.Second))), random.IntN(2) == 0)
+	}
+	testwait.Until(t, "most tokens are used", func() bool { return used.Load() > capacity*3/4 })
+	ended.Store(1)
+	callers.Wait()
+	for _, x := range regions {
+		x.end()
+	}
+	l := &load{t: t, capacity: capacity, home: home.address}
+	rest := l.rest()
+	t.Logf("%d tokens were used, and %d beyond the reserved ones; %d were given back, %d are left", used.Load(), beyond.Load(), back.Load(), rest)
+	if sum := used.Load() + beyond.Load() + rest; sum > capacity || back.Load() == 0 {
+		t.Errorf("%d tokens were used or are left, of %d", sum, capacity)
+	}
+}
