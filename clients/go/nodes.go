@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,9 +15,9 @@ import (
 // maxNodes bounds the addresses that redirections may add to those given.
 const maxNodes = 32
 
-// nodes sends to one of several addresses, always the same while it answers. It goes on to the next when a connection
-// fails, when a reply is overdue, and when a node replies that it cannot serve; it follows MOVED replies to the nodes
-// they name.
+// nodes sends each command to the node that leads the group of its key, and commands without a known leader to one of
+// the addresses, always the same while it answers. It goes on to the next when a connection fails, when a reply is
+// overdue, and when a node replies that it cannot serve; it follows MOVED replies to the nodes they name.
 type nodes struct {
 	timeout time.Duration // after which a reply is overdue
 	connect func(address string) *redis.Client
@@ -25,6 +26,7 @@ type nodes struct {
 	clients []*redis.Client
 	current int
 	closed  bool
+	leaders leaders
 }
 
 func newNodes(addresses []string, timeout time.Duration, connect func(string) *redis.Client) *nodes {
@@ -36,25 +38,48 @@ func newNodes(addresses []string, timeout time.Duration, connect func(string) *r
 }
 
 func (n *nodes) send(ctx context.Context, commands []redis.Cmder) {
+	divided := n.divide(commands)
+	if divided == nil {
+		n.sendToAny(ctx, commands)
+		return
+	}
+	var all sync.WaitGroup
+	for leader, commands := range divided {
+		all.Go(func() {
+			if leader == nil || !n.sendTo(ctx, leader, commands) {
+				n.sendToAny(ctx, commands)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// sendToAny sends commands to the current node, or to the next that can be reached.
+func (n *nodes) sendToAny(ctx context.Context, commands []redis.Cmder) {
 	for range n.count() {
-		client := n.pick()
-		overdue := time.AfterFunc(n.timeout, func() { n.leave(client) })
-		sendThrough(ctx, client, commands)
-		overdue.Stop()
-		redirected := moved(commands)
-		switch {
-		case len(redirected) > 0:
-			n.follow(ctx, redirected)
-			return
-		case unreachable(commands):
-			n.leave(client) // nothing was sent: try the next
-		case cannotServe(commands):
-			n.leave(client)
-			return
-		default:
+		if n.sendTo(ctx, n.pick(), commands) {
 			return
 		}
 	}
+}
+
+// sendTo sends commands to a node, and those that it redirects to others. It reports false if the node could not be
+// reached, so that nothing was sent.
+func (n *nodes) sendTo(ctx context.Context, client *redis.Client, commands []redis.Cmder) (reached bool) {
+	overdue := time.AfterFunc(n.timeout, func() { n.leave(client) })
+	sendThrough(ctx, client, commands)
+	overdue.Stop()
+	redirected := moved(commands)
+	switch {
+	case len(redirected) > 0:
+		n.follow(ctx, redirected)
+	case unreachable(commands):
+		n.leave(client)
+		return false
+	case cannotServe(commands):
+		n.leave(client)
+	}
+	return true
 }
 
 // follow sends commands again to the nodes that replies have named: with groups, each key has its own leader.
@@ -85,10 +110,11 @@ func (n *nodes) pick() *redis.Client {
 	return n.clients[n.current]
 }
 
-// leave goes on to the node after this one, unless another call has done so already.
+// leave goes on to the node after this one, unless another call has done so already, and forgets what the node leads.
 func (n *nodes) leave(client *redis.Client) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.leaders.forget(slices.Index(n.clients, client))
 	if n.clients[n.current] == client {
 		n.current = (n.current + 1) % len(n.clients)
 	}
@@ -98,6 +124,7 @@ func (n *nodes) leave(client *redis.Client) {
 func (n *nodes) turnTo(address string) *redis.Client {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.leaders.isOld = true
 	for i, client := range n.clients {
 		if client.Options().Addr == address {
 			n.current = i

@@ -150,4 +150,11 @@ func (u universal) node(ctx context.Context, key string) *redis.Client {
 	return nil
 }
 
-func (n *nodes) node(context.Context, string) *redis.Client { return n.pick() }
+func (n *nodes) node(_ context.Context, key string) *redis.Client {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if leader := n.leaderOf(key); leader != nil {
+		return leader
+	}
+	return n.clients[n.current]
+}

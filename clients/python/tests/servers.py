@@ -30,8 +30,9 @@ def fork() -> int:
 class Server:
     """A process of stint, which can be started again at its address."""
 
-    def __init__(self, program: str) -> None:
+    def __init__(self, program: str, *flags: str) -> None:
         self._program = program
+        self._flags = flags
         # A socket that is bound and does not listen: nobody else is given the port, and servers may bind to it.
         self._reserved = socket.socket()
         self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -43,6 +44,7 @@ class Server:
     def start(self) -> None:
         """Start the process, and wait until it takes connections."""
         arguments = [*ENDS_WITH_PARENT, self._program, "--listen", f"127.0.0.1:{self.port}", "--admin", ""]
+        arguments += self._flags
         self._process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + PATIENT
         while True:
@@ -89,10 +91,14 @@ def read_command(reader: BinaryIO) -> list[bytes]:
 
 
 class Scripted:
-    """A server that answers every command except CLIENT and PING by reply; an empty reply closes the connection."""
+    """A server that answers every command by reply; an empty reply closes the connection.
+
+    CLIENT and PING are answered OK, and CLUSTER by slots.
+    """
 
     def __init__(self) -> None:
         self.reply: Callable[[list[bytes]], bytes] = lambda words: b"+OK"
+        self.slots = b"-ERR This instance has cluster support disabled"
         self.commands: list[list[bytes]] = []
         self.connections = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -112,7 +118,9 @@ class Scripted:
         with connection, connection.makefile("rb") as reader:
             while words := read_command(reader):
                 answer = b"+OK"
-                if words[0].upper() not in (b"CLIENT", b"PING"):
+                if words[0] == b"CLUSTER":
+                    answer = self.slots
+                elif words[0].upper() not in (b"CLIENT", b"PING"):
                     self.commands.append(words)
                     answer = self.reply(words)
                 if not answer:

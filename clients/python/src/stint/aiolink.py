@@ -26,6 +26,7 @@ from .errors import (
     from_reply,
 )
 from .first import FirstCalls
+from .leaders import SLOTS
 from .link import MAX_TOGETHER, PING, connect_failure
 from .nodes import Node, Nodes
 from .wire import Decoder
@@ -169,16 +170,23 @@ class AsyncLink:
         begun = time.monotonic()
         within, in_time = self._first.within(timeout), timeout >= self._timeout
         try:
-            reply = await self._exchange(loop, packed, within, in_time)
+            reply = await self._exchange(loop, packed, within, in_time, self._nodes.leader(packed))
             if isinstance(reply, ServerError) and (leader := self._nodes.redirect(str(reply))):
                 if leader.circuit.open:
                     raise CircuitOpenError(f"{leader.address} does not answer, and is not asked for the time being")
                 reply = await self._exchange(loop, packed, begun + within - time.monotonic(), in_time, leader)
         finally:
             self._first.end()
+        if self._nodes.are_leaders_due():
+            self._spawn(self._learn(loop))
         if isinstance(reply, ServerError):
             raise from_reply(reply)
         return reply
+
+    async def _learn(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Ask for the leaders."""
+        with contextlib.suppress(StintError):
+            self._nodes.learn(await self._exchange(loop, SLOTS, self._nodes.patience, True))
 
     async def call_apart(self, packed: bytes, timeout: float) -> Any:
         """Send a command that is held on the server, on a connection on which no other command waits for its reply."""

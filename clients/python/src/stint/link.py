@@ -28,6 +28,7 @@ from .errors import (
     from_reply,
 )
 from .first import FirstCalls
+from .leaders import SLOTS
 from .nodes import Node, Nodes
 from .wire import Decoder, ProtocolError, encode
 
@@ -138,16 +139,23 @@ class Link:
         deadline = time.monotonic() + self._first.within(timeout)
         in_time = timeout >= self._timeout
         try:
-            reply = self._exchange(packed, deadline, in_time)
+            reply = self._exchange(packed, deadline, in_time, self._nodes.leader(packed))
             if isinstance(reply, ServerError) and (leader := self._nodes.redirect(str(reply))):
                 if leader.circuit.open:
                     raise CircuitOpenError(f"{leader.address} does not answer, and is not asked for the time being")
                 reply = self._exchange(packed, deadline, in_time, leader)  # the first was not carried out
         finally:
             self._first.end()
+        if self._nodes.are_leaders_due():
+            threading.Thread(target=self._learn, name="stint-leaders", daemon=True).start()
         if isinstance(reply, ServerError):
             raise from_reply(reply)
         return reply
+
+    def _learn(self) -> None:
+        """Ask for the leaders."""
+        with contextlib.suppress(StintError):
+            self._nodes.learn(self._exchange(SLOTS, time.monotonic() + self._nodes.patience, True))
 
     def call_apart(self, packed: bytes, timeout: float) -> Any:
         """Send a command that is held on the server. Each call has a connection, which carries no other meanwhile."""

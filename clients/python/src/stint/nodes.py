@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,7 @@ from redis.retry import Retry
 
 from .breaker import Breaker
 from .errors import InvalidError
+from .leaders import Leaders
 
 MAX_NODES = 32  # addresses, with those that redirections add
 MIN_PATIENCE = 0.2  # seconds
@@ -60,7 +62,7 @@ class Node:
 
 
 class Nodes:
-    """Addresses, of which one is current."""
+    """Addresses, of which one is current, and the leaders among them."""
 
     def __init__(self, where: Where, is_async: bool, timeout: float, breaker: Breaker) -> None:
         self._is_async = is_async
@@ -68,6 +70,7 @@ class Nodes:
         self.patience = patience_of(timeout)
         self._nodes = _parse(where, is_async, breaker)
         self._current = 0
+        self._leaders = Leaders()
         self._lock = threading.Lock()
 
     def after_fork(self) -> None:
@@ -78,6 +81,23 @@ class Nodes:
         """Return the node to ask. Its circuit is open only if all are."""
         node = self._nodes[self._current]
         return self._next() if node.circuit.open else node
+
+    def leader(self, packed: bytes) -> Node | None:
+        """Return the node that leads the key of a command. None: it is not known, or its circuit is open."""
+        number = self._leaders.of(packed)
+        return None if number < 0 or self._nodes[number].circuit.open else self._nodes[number]
+
+    def are_leaders_due(self) -> bool:
+        """Return whether the leaders are to be asked for now. A single node is not asked."""
+        return self.are_several() and self._leaders.is_due(time.monotonic())
+
+    def learn(self, reply: Any) -> None:
+        """Take the reply to CLUSTER SLOTS.
+
+        Nodes whose addresses were neither given nor named by a redirection may be out of reach, so they are not asked.
+        """
+        numbers = {node.address: number for number, node in enumerate(self._nodes)}
+        self._leaders.learn(reply, lambda address: numbers.get(address, -1))
 
     def _next(self) -> Node:
         """Go on to the next node whose circuit is not open."""
@@ -97,8 +117,9 @@ class Nodes:
         return len(self._nodes) > 1
 
     def leave(self, node: Node) -> None:
-        """Go on to the node after this one, unless that has been done already."""
+        """Go on to the node after this one, unless that has been done already, and forget what it leads."""
         with self._lock:
+            self._leaders.forget(self._nodes.index(node))
             if self._nodes[self._current] is node:
                 self._current = (self._current + 1) % len(self._nodes)
 
@@ -107,6 +128,7 @@ class Nodes:
         words = text.split()
         if len(words) != 3 or words[0] != "MOVED" or not words[2].rpartition(":")[2].isdigit():
             return None
+        self._leaders.distrust()
         with self._lock:
             for i, node in enumerate(self._nodes):
                 if node.address == words[2]:

@@ -30,6 +30,17 @@ def encode(arguments: list[Argument]) -> bytes:
     return b"".join(parts)
 
 
+def first_words(packed: bytes, count: int) -> list[bytes]:
+    """Return the first words of a command, at most so many."""
+    words, at = [], packed.index(b"\n") + 1
+    while at < len(packed) and len(words) < count:
+        end = packed.index(b"\r", at)
+        size = int(packed[at + 1 : end])
+        words.append(packed[end + 2 : end + 2 + size])
+        at = end + size + 4
+    return words
+
+
 class _Incomplete(Exception):
     """More bytes are needed."""
 

@@ -1,0 +1,136 @@
+package stint
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// slotCount is the number of hash slots that a cluster divides among its groups.
+const slotCount = 16384
+
+const (
+	learnEvery = 10 * time.Second // leaders change without a word while nodes forward
+	learnAgain = time.Second      // after a redirection or a failure
+)
+
+// leaders has the node that leads the group of each slot, as CLUSTER SLOTS shows them. It knows none in a cluster
+// without groups, whose nodes are all as good, and on a single server, which is not asked. The lock of nodes guards it.
+type leaders struct {
+	areKnown bool
+	bySlot   [slotCount]uint8 // the place of a node in nodes, counted from 1; 0: not known
+	asked    time.Time
+	isOld    bool // a node has redirected or failed since
+}
+
+// isDue reports whether it is time to ask for the leaders.
+func (l *leaders) isDue(now time.Time) bool {
+	age := now.Sub(l.asked)
+	return age >= learnEvery || l.isOld && age >= learnAgain
+}
+
+// forget forgets what a node leads.
+func (l *leaders) forget(place int) {
+	l.isOld = true
+	if !l.areKnown {
+		return
+	}
+	for slot, at := range l.bySlot {
+		if int(at) == place+1 {
+			l.bySlot[slot] = 0
+		}
+	}
+}
+
+// divide divides commands by the nodes to send them to. Those without a known leader are for the node nil. The result
+// is nil if no leader is known.
+func (n *nodes) divide(commands []redis.Cmder) map[*redis.Client][]redis.Cmder {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := time.Now(); len(n.clients) > 1 && !n.closed && n.leaders.isDue(now) {
+		n.leaders.asked, n.leaders.isOld = now, false
+		go n.learn(n.clients[n.current])
+	}
+	if !n.leaders.areKnown {
+		return nil
+	}
+	divided := map[*redis.Client][]redis.Cmder{}
+	for _, command := range commands {
+		leader := n.leaderOf(keyOf(command.Args()))
+		divided[leader] = append(divided[leader], command)
+	}
+	return divided
+}
+
+// leaderOf is the node that leads a key's group, nil if it is not known. The lock is held.
+func (n *nodes) leaderOf(key string) *redis.Client {
+	if place := n.leaders.bySlot[slotOf(key)]; key != "" && place > 0 {
+		return n.clients[place-1]
+	}
+	return nil
+}
+
+// learn asks a node for the leaders. Those at addresses that were neither given nor named by a redirection stay
+// unknown, because they may be out of reach from here.
+func (n *nodes) learn(client *redis.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	ranges, err := client.ClusterSlots(ctx).Result() //nolint:staticcheck // it is shorter than CLUSTER SHARDS
+	if err != nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	places := map[string]uint8{}
+	for i, client := range n.clients {
+		places[client.Options().Addr] = uint8(i + 1)
+	}
+	n.leaders.areKnown, n.leaders.bySlot = len(ranges) > 1, [slotCount]uint8{}
+	for _, r := range ranges {
+		if len(r.Nodes) == 0 {
+			continue
+		}
+		for slot := max(r.Start, 0); slot <= min(r.End, slotCount-1); slot++ {
+			n.leaders.bySlot[slot] = places[r.Nodes[0].Addr]
+		}
+	}
+}
+
+// keyOf is the key by which a command's leader is found; empty if the server alone knows the keys.
+func keyOf(arguments []any) string {
+	place := 1
+	switch arguments[0] {
+	case "RL.CHECK", "RL.POLICY", "PING":
+		return ""
+	case "RL.ALL":
+		place = 2
+	}
+	if place >= len(arguments) {
+		return ""
+	}
+	key, _ := arguments[place].(string)
+	return key
+}
+
+// slotOf is the hash slot of a key: the CRC16 (XMODEM) of the key, or of the tag between its first braces, modulo 16384.
+func slotOf(key string) int {
+	if _, after, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(after, "}"); ok && tag != "" {
+			key = tag
+		}
+	}
+	var crc uint16
+	for _, b := range []byte(key) {
+		crc ^= uint16(b) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return int(crc) % slotCount
+}

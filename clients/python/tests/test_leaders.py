@@ -1,0 +1,147 @@
+"""Calls go to the leaders of their keys."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+import stint
+from stint.leaders import slot_of
+from stint.wire import encode
+
+from .conftest import ROOT
+from .servers import PATIENT, Scripted, Server
+
+GRANTED = b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:0"
+
+
+@pytest.mark.parametrize("vector", json.loads((ROOT / "clients/vectors/slots.json").read_text()))
+def test_slots(vector: dict[str, list[str] | int | None]) -> None:
+    words = vector["words"]
+    assert isinstance(words, list)
+    assert slot_of(encode([*words])) == vector["slot"]
+
+
+@pytest.fixture
+def halves() -> Iterator[list[Scripted]]:
+    """Return two nodes: the first leads the lower half of the slots, the second the upper half, and they redirect."""
+    nodes = [Scripted(), Scripted()]
+    ports = [int(node.url.rpartition(":")[2]) for node in nodes]
+    ranges = zip((0, 8192), (8191, 16383), ports, strict=True)
+    shown = b"".join(b"*3\r\n:%d\r\n:%d\r\n*2\r\n+127.0.0.1\r\n:%d\r\n" % each for each in ranges)
+    for own, node in enumerate(nodes):
+
+        def reply(words: list[bytes], own: int = own) -> bytes:
+            leader = (slot_of(encode([*words])) or 0) // 8192
+            return GRANTED if leader == own else b"-MOVED 7 127.0.0.1:%d" % ports[leader]
+
+        node.reply, node.slots = reply, b"*2\r\n" + shown.removesuffix(b"\r\n")
+    yield nodes
+    for node in nodes:
+        node.close()
+
+
+def until(what: Callable[[], bool]) -> None:
+    """Call until it is so."""
+    deadline = time.monotonic() + PATIENT
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.fixture(params=["threads", "asyncio"])
+def connect(request: pytest.FixtureRequest) -> Iterator[Callable[[list[str]], Callable[[], bool]]]:
+    """Return a function that makes a limiter, and returns one that asks about twenty new keys.
+
+    The latter returns whether the server decided all.
+    """
+    keys = (f"key:{i}" for i in itertools.count())
+    with contextlib.ExitStack() as stack:
+
+        def in_threads(urls: list[str]) -> Callable[[], bool]:
+            limiter = stack.enter_context(stint.Limiter(urls, stint.fail_closed(), timeout=PATIENT))
+            return lambda: all(limiter.allow(next(keys), "5/day").source is stint.Source.SERVER for _ in range(20))
+
+        def in_loop(urls: list[str]) -> Callable[[], bool]:
+            loop = asyncio.new_event_loop()
+            stack.callback(loop.close)
+            limiter = stint.AsyncLimiter(urls, stint.fail_closed(), timeout=PATIENT)
+
+            async def ask() -> bool:
+                results = [await limiter.allow(next(keys), "5/day") for _ in range(20)]
+                return all(result.source is stint.Source.SERVER for result in results)
+
+            stack.callback(lambda: loop.run_until_complete(limiter.close()))
+            return lambda: loop.run_until_complete(ask())
+
+        yield in_threads if request.param == "threads" else in_loop
+
+
+Connect = Callable[[list[str]], Callable[[], bool]]
+
+
+@pytest.mark.parametrize("given", [1, 2])
+def test_calls_go_to_the_leaders(halves: list[Scripted], connect: Connect, given: int) -> None:
+    ask = connect([node.url for node in halves[:given]])
+
+    def goes_straight() -> bool:
+        before = sum(len(node.commands) for node in halves)
+        assert ask()
+        return sum(len(node.commands) for node in halves) - before == 20
+
+    until(goes_straight)
+
+
+def test_a_single_server_is_not_asked_for_leaders(scripted: Scripted, connect: Connect) -> None:
+    scripted.reply, scripted.slots = lambda words: GRANTED, b""  # which would close the connection
+    ask = connect([scripted.url])
+    assert ask()
+    assert ask()
+    assert scripted.connections == 1
+
+
+@pytest.fixture
+def groups(program: str, tmp_path: Path) -> Iterator[list[Server]]:
+    """Return three nodes that forward, with three groups."""
+    with contextlib.ExitStack() as stack:
+        reserved = [stack.enter_context(socket.socket()) for _ in range(3)]
+        for each in reserved:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            each.bind(("127.0.0.1", 0))
+        peers = [f"127.0.0.1:{each.getsockname()[1]}" for each in reserved]
+
+        nodes = []
+        for i, own in enumerate(peers):
+            flags = ["--node-id", f"n{i}", "--cluster-listen", own, "--cluster-peers", ",".join(peers)]
+            flags += ["--bootstrap-expect", "3", "--groups", "3", "--dir", str(tmp_path / str(i))]
+            nodes.append(Server(program, *flags))
+            stack.callback(nodes[i].close)
+        yield nodes
+
+
+def test_no_node_forwards(groups: list[Server], connect: Connect) -> None:
+    ask = connect([node.url for node in groups])
+
+    def forwarded() -> list[int]:
+        clients = [redis.Redis(port=node.port) for node in groups]
+        counts = [client.info("cluster")["forwarded"] for client in clients]
+        for client in clients:
+            client.close()
+        return counts
+
+    def is_none() -> bool:
+        before = forwarded()
+        return ask() and forwarded() == before
+
+    until(is_none)
+    groups[0].kill()
+    until(ask)
