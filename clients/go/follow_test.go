@@ -36,6 +36,16 @@ func TestFollowsLeaders(t *testing.T) {
 		}
 		return texts
 	}
+	inspecting := redis.NewClient(&redis.Options{Addr: at[1]})
+	defer inspecting.Close()
+	waitFor(t, "each node leads a group", func() bool {
+		slots, _ := inspecting.ClusterSlots(t.Context()).Result() //nolint:staticcheck // it is what the limiter asks
+		leading := map[string]bool{}
+		for _, s := range slots {
+			leading[s.Nodes[0].Addr] = true
+		}
+		return len(leading) == 3
+	})
 	round := 0
 	ask := func() (answered bool) {
 		round++

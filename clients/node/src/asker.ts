@@ -109,7 +109,7 @@ export class Asker {
      * time is over.
      */
     async hold(words: readonly Word[], isOver: Promise<never>): Promise<unknown> {
-        const refusal = this.#refusal(), driver = this.driver.another?.(), call = { isOver: false };
+        const refusal = this.#refusal(), driver = this.driver.another?.(words), call = { isOver: false };
         if (refusal !== undefined || driver === undefined) {
             throw refusal ?? new InvalidError("the driver has one connection, on which no command can be held back");
         }
@@ -129,11 +129,12 @@ export class Asker {
 
     /** Calls answered or failed, one of them and once. A reply that has arrived counts although the event loop was too busy to read it in time. */
     #send(words: readonly Word[], timeout: number, now: number, answered: (reply: unknown) => void, failed: (error: StintError) => void): void {
-        const call = { isOver: false };
+        const call: { isOver: boolean; overdue?: () => void } = { isOver: false };
         const forgetDeadline = this.#deadlines.set(timeout, now, () => {
             setImmediate(() => { // behind the replies that wait to be read
                 if (!call.isOver) {
                     call.isOver = true;
+                    call.overdue?.();
                     failed(new UnavailableError("timeout", `no reply within ${timeout} ms; the tokens may have been taken`));
                 }
             });

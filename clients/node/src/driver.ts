@@ -1,10 +1,19 @@
 import type { EventEmitter } from "node:events";
 import { shown } from "./arguments.js";
+import { type Node, Nodes } from "./nodes.js";
 import type { Time } from "./time.js";
 import { InvalidError, type StintError, UnauthenticatedError, UnavailableError, ofReply } from "./errors.js";
 
 /** A word of a command. */
 export type Word = string | number | Buffer;
+
+/** The call that a command is sent for. */
+export interface Call {
+    /** Whether the caller has left. */
+    readonly isOver: boolean;
+    /** Called when the caller leaves because there was no reply in time. */
+    overdue?: () => void;
+}
 
 /** A connection to the server that sends every command at most once. */
 export interface Driver {
@@ -12,14 +21,14 @@ export interface Driver {
      * Sends a command and returns its reply; it throws an error of this package. It may never settle. It sends nothing any more once
      * `call.isOver`.
      */
-    send(words: readonly Word[], call: { readonly isOver: boolean }): Promise<unknown>;
+    send(words: readonly Word[], call: Call): Promise<unknown>;
     /** Makes another connection in place of the present one, if that is so many milliseconds old. */
     renew?(age: number): void;
     /**
-     * Another connection to the same server, for a command that the server holds back, and with it all that comes
+     * Another connection to the server that is asked for these words, which it holds back, and with them all that comes
      * after.
      */
-    another?(): Driver;
+    another?(words: readonly Word[]): Driver;
     /** Ends the connection. */
     close(): void;
     /** The time of a server in memory; that of the machine by default. */
@@ -70,8 +79,12 @@ interface NodeRedisConnection extends Connection {
 /** A client of ioredis or of node-redis. */
 export type Client = IoredisClient | NodeRedisClient;
 
-/** Throws {@link InvalidError} for all that is no client of one server and no driver, such as a URL. */
-export function mustBeClient(client: unknown): void {
+/** Throws {@link InvalidError} for all that is no client of one server, no list of them and no driver, such as a URL. */
+export function mustBeClients(given: unknown): void {
+    [given].flat().forEach(mustBeClient);
+}
+
+function mustBeClient(client: unknown): void {
     const given = Object(client) as Record<string, unknown>, { send, duplicate } = given;
     if (given["isCluster"] === true || "nodeClient" in given) { // of ioredis, of node-redis
         throw new InvalidError("client: must be of one node, such as new Redis(6379), got a client of a cluster, which sends commands again: they would take their tokens twice");
@@ -81,10 +94,32 @@ export function mustBeClient(client: unknown): void {
     }
 }
 
-/** The driver for a client. It is a second connection with the client's address, password and TLS, which does not queue or repeat. */
-export function driverOf(client: Client): Driver {
-    ignoreErrors(client);
-    return "isOpen" in client ? new ReconnectingDriver(nodeRedis(client)) : new ReconnectingDriver(ioredis(client));
+/**
+ * The driver for clients of one server, or of some nodes of a cluster. It has second connections with the client's address, password and
+ * TLS, which do not queue or repeat.
+ */
+export function driverOf(clients: readonly Client[]): Driver {
+    const [first, ...others] = clients;
+    if (first === undefined) {
+        throw new InvalidError("client: needs one, such as new Redis(6379), got []");
+    }
+    clients.forEach(ignoreErrors);
+    return new Nodes(nodeOf(first), others.map((client) => nodeOf(client)), (host, port) => nodeOf(first, { host, port }));
+}
+
+/** The host and port of a server. */
+interface Address { host?: string; port?: number }
+
+/** The node of a client, or one with its settings at another address. */
+function nodeOf(client: Client, elsewhere?: Address): Node {
+    const { host = "localhost", port = 6379 } = elsewhere ?? addressOf(client);
+    const driver = "isOpen" in client ? new ReconnectingDriver(nodeRedis(client, elsewhere)) : new ReconnectingDriver(ioredis(client, elsewhere));
+    return { address: `${host}:${port}`, driver };
+}
+
+function addressOf(client: Client): Address {
+    const { options } = client as { options?: Address & { socket?: Address } };
+    return "isOpen" in client ? options?.socket ?? {} : options ?? {};
 }
 
 /** The first attempt to connect. Calls wait for its end: a program that has just started is connected in a moment. */
@@ -101,7 +136,7 @@ class FirstAttempt {
     }
 
     /** The value of send, at once or after the first attempt. */
-    before(call: { readonly isOver: boolean }, send: () => Promise<unknown>): Promise<unknown> {
+    before(call: Call, send: () => Promise<unknown>): Promise<unknown> {
         return this.#isOver ? send() : this.#over.then(() => {
             if (call.isOver) {
                 throw new UnavailableError("not-sent", "there was no connection to Stint in time");
@@ -158,7 +193,7 @@ class ReconnectingDriver<C extends Connection> implements Driver {
         return connection;
     }
 
-    send(words: readonly Word[], call: { readonly isOver: boolean }): Promise<unknown> {
+    send(words: readonly Word[], call: Call): Promise<unknown> {
         return this.#first.before(call, () => this.library.ask(this.#connection, words).catch((error: unknown) => {
             throw this.#lastError.or(this.library.errorOf(error));
         }));
@@ -176,9 +211,10 @@ class ReconnectingDriver<C extends Connection> implements Driver {
     close(): void { this.library.end(this.#connection); }
 }
 
-function ioredis(client: IoredisClient): Library<IoredisConnection> {
+function ioredis(client: IoredisClient, elsewhere?: Address): Library<IoredisConnection> {
     return {
         open: () => client.duplicate({
+            ...(elsewhere && { ...elsewhere, path: undefined }),
             lazyConnect: false, enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0,
             enableReadyCheck: false, connectTimeout: 1000, retryStrategy: reconnectAfter,
         }),
@@ -189,12 +225,12 @@ function ioredis(client: IoredisClient): Library<IoredisConnection> {
     };
 }
 
-function nodeRedis(client: NodeRedisClient): Library<NodeRedisConnection> {
+function nodeRedis(client: NodeRedisClient, elsewhere?: Address): Library<NodeRedisConnection> {
     return {
         open: () => {
             const connection = client.duplicate({
-                disableOfflineQueue: true, commandsQueueMaxLength: 20_000, commandOptions: { timeout: 0 }, // each call has its own deadline
-                socket: { ...socketOf(client), connectTimeout: 1000, reconnectStrategy: reconnectAfter },
+                ...(elsewhere && { url: undefined }), disableOfflineQueue: true, commandsQueueMaxLength: 20_000, commandOptions: { timeout: 0 }, // each call has its own deadline
+                socket: { ...socketOf(client), ...elsewhere, connectTimeout: 1000, reconnectStrategy: reconnectAfter },
             });
             connection.connect().catch(ignore);
             return connection;

@@ -1,7 +1,7 @@
 import { mustBeList, mustBeText, shown } from "./arguments.js";
 import { Asker, isUndecided } from "./asker.js";
 import { count } from "./count.js";
-import { type Client, type Driver, type Word, driverOf, mustBeClient } from "./driver.js";
+import { type Client, type Driver, type Word, driverOf, mustBeClients } from "./driver.js";
 import {
     ClosedError, DeniedError, InvalidError, type StintError, UnauthenticatedError, UnavailableError,
 } from "./errors.js";
@@ -49,13 +49,13 @@ export class Limiter implements AsyncDisposable {
     /** The time by which it waits: that of the machine, or of a fake. Its `sleep` ends when the limiter is closed. */
     readonly time: Time;
 
-    /** A limiter with its own connection, to the server that a client of ioredis or node-redis is for. */
-    constructor(client: Client | Driver, options: LimiterOptions) {
-        mustBeClient(client);
+    /** A limiter with its own connections, to the server that a client of ioredis or node-redis is for, or to the nodes of a cluster that clients are for. */
+    constructor(client: Client | readonly Client[] | Driver, options: LimiterOptions) {
+        mustBeClients(client);
         mustBeLimiterOptions(options); // before a connection is open
         this.#options = options;
         this.#timeout = milliseconds(options.timeout ?? 20, "timeout");
-        const driver = "send" in client ? client : driverOf(client);
+        const driver = "send" in client ? client : driverOf([client].flat());
         const time = driver.time ?? machineTime;
         this.time = { now: () => time.now(), sleep: (ms, ...signals) => time.sleep(ms, ...signals, this.#closing.signal) };
         this.#fallback = new Fallback(options.whenDown, this.time);

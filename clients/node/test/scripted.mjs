@@ -1,4 +1,5 @@
-// A server that answers every command by a reply that the test sets, except those with which drivers begin a connection.
+// A server that answers every command by a reply that the test sets, except those with which drivers begin a connection. It answers CLUSTER
+// apart, and does not count it.
 import { createServer } from "node:net";
 
 const beginnings = new Map([["CLIENT", "+OK"], ["PING", "+PONG"], ["HELLO", "%1\r\n+server\r\n+stint"]]);
@@ -29,6 +30,8 @@ function first(text) {
 
 export class Scripted {
     reply = "+OK";
+    replyTo = () => this.reply;
+    slots = "-ERR This instance has cluster support disabled";
     commands = [];
     #sockets = new Set();
     #server = createServer((socket) => {
@@ -46,9 +49,9 @@ export class Scripted {
     });
 
     #answer(words) {
-        const answer = beginnings.get(words[0].toUpperCase());
+        const name = words[0].toUpperCase(), answer = name === "CLUSTER" ? this.slots : beginnings.get(name);
         if (answer === undefined) { this.commands.push(words.map(shown)); }
-        return answer ?? this.reply;
+        return answer ?? this.replyTo(words);
     }
 
     async listen() {

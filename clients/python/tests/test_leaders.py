@@ -130,18 +130,24 @@ def groups(program: str, tmp_path: Path) -> Iterator[list[Server]]:
 
 def test_no_node_forwards(groups: list[Server], connect: Connect) -> None:
     ask = connect([node.url for node in groups])
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(redis.Redis(port=node.port)) for node in groups]
 
-    def forwarded() -> list[int]:
-        clients = [redis.Redis(port=node.port) for node in groups]
-        counts = [client.info("cluster")["forwarded"] for client in clients]
-        for client in clients:
-            client.close()
-        return counts
+        def each_leads() -> bool:
+            try:
+                ranges = clients[0].execute_command("CLUSTER SLOTS")
+            except redis.exceptions.ClusterDownError:
+                return False
+            return len({primary["primary"] for primary in ranges.values()}) == 3
 
-    def is_none() -> bool:
-        before = forwarded()
-        return ask() and forwarded() == before
+        def forwarded() -> list[int]:
+            return [client.info("cluster")["forwarded"] for client in clients]
 
-    until(is_none)
+        def is_none() -> bool:
+            before = forwarded()
+            return ask() and forwarded() == before
+
+        until(each_leads)
+        until(is_none)
     groups[0].kill()
     until(ask)

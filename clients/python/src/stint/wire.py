@@ -32,7 +32,8 @@ def encode(arguments: list[Argument]) -> bytes:
 
 def first_words(packed: bytes, count: int) -> list[bytes]:
     """Return the first words of a command, at most so many."""
-    words, at = [], packed.index(b"\n") + 1
+    words: list[bytes] = []
+    at = packed.index(b"\n") + 1
     while at < len(packed) and len(words) < count:
         end = packed.index(b"\r", at)
         size = int(packed[at + 1 : end])

@@ -17,8 +17,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.UnaryOperator;
 
-/** A server that answers every command by a reply that the test sets, except those with which drivers begin a connection. */
+/**
+ * A server that answers every command by a reply that the test sets, except those with which drivers begin a connection. It answers CLUSTER apart, and does
+ * not count it.
+ */
 final class Scripted implements AutoCloseable {
     private static final Map<String, String> BEGINNINGS = Map.of(
             "CLIENT", "+OK",
@@ -29,6 +33,8 @@ final class Scripted implements AutoCloseable {
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
     final List<List<String>> commands = new CopyOnWriteArrayList<>();
     volatile String reply = "+OK";
+    volatile UnaryOperator<String> replyByKey = key -> reply;
+    volatile String slots = "-ERR This instance has cluster support disabled"; // to CLUSTER
 
     Scripted() throws IOException {
         listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
@@ -67,15 +73,24 @@ final class Scripted implements AutoCloseable {
                     in.skipNBytes(2);
                     words.add(shown(word));
                 }
-                String beginning = BEGINNINGS.get(words.get(0).toUpperCase(Locale.ROOT));
-                if (beginning == null) {
-                    commands.add(words);
-                }
-                out.write(((beginning == null ? reply : beginning) + "\r\n").getBytes(StandardCharsets.UTF_8));
+                out.write((answer(words) + "\r\n").getBytes(StandardCharsets.UTF_8));
             }
         } catch (IOException e) {
             // closed by one of both
         }
+    }
+
+    private String answer(List<String> words) {
+        String name = words.get(0).toUpperCase(Locale.ROOT);
+        if (name.equals("CLUSTER")) {
+            return slots;
+        }
+        String beginning = BEGINNINGS.get(name);
+        if (beginning != null) {
+            return beginning;
+        }
+        commands.add(words);
+        return words.size() > 1 ? replyByKey.apply(words.get(1)) : reply;
     }
 
     /** The number in a line such as "*3" or "$5". */

@@ -25,8 +25,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends to one of several addresses, always the same while it answers. It goes on to the next when a connection fails, when a reply is overdue, and when a
- * node replies that it cannot serve; it follows a MOVED reply to the node that it names.
+ * Sends each command to the node that leads the group of its key, and commands without a known leader to one of several addresses, always the same while it
+ * answers. It goes on to the next when a connection fails, when a reply is overdue, and when a node replies that it cannot serve; it follows a MOVED reply to
+ * the node that it names.
  */
 public final class LettuceDriver implements Driver {
     private static final int MOST_NODES = 32; // with those that redirections name
@@ -40,6 +41,7 @@ public final class LettuceDriver implements Driver {
     private final Executor executor;
     private final List<Node> nodes = new CopyOnWriteArrayList<>();
     private final AtomicReference<Node> current;
+    private final Leaders leaders = new Leaders();
     private final CompletableFuture<@Nullable Void> firstAttempt = new CompletableFuture<>();
     private volatile boolean isClosed;
 
@@ -109,12 +111,29 @@ public final class LettuceDriver implements Driver {
     @Override
     public CompletableFuture<@Nullable Object> send(byte[][] words) {
         CompletableFuture<@Nullable Object> reply = new CompletableFuture<>();
-        send(words, reply, nodes.size());
+        send(words, reply, nodeFor(words), nodes.size() + 1);
         return reply;
     }
 
-    private void send(byte[][] words, CompletableFuture<@Nullable Object> reply, int attempts) {
-        Node node = current.get();
+    /** The node that leads the key of a command, or the current one. */
+    private Node nodeFor(byte[][] words) {
+        int leader = leaders.of(words);
+        return leader < 0 ? current.get() : nodes.get(leader);
+    }
+
+    /** Asks a node for the leaders. Those at addresses that were neither given nor named by a redirection stay unknown: they may be out of reach. */
+    private void learn(Node node) {
+        node.send(Leaders.SLOTS).thenAccept(reply -> leaders.learn(reply, address -> {
+            for (int i = 0; i < nodes.size(); i++) {
+                if (nodes.get(i).where().equals(address)) {
+                    return i;
+                }
+            }
+            return -1;
+        }));
+    }
+
+    private void send(byte[][] words, CompletableFuture<@Nullable Object> reply, Node node, int attempts) {
         CompletableFuture<@Nullable Object> sent = node.send(words);
         reply.whenComplete((nothing, error) -> {
             if (error instanceof CancellationException && !sent.isDone()) { // it is overdue
@@ -123,6 +142,9 @@ public final class LettuceDriver implements Driver {
             }
         });
         sent.whenComplete((answer, error) -> {
+            if (nodes.size() > 1 && leaders.isDue()) {
+                learn(current.get());
+            }
             if (error == null) {
                 reply.complete(answer);
                 return;
@@ -137,7 +159,7 @@ public final class LettuceDriver implements Driver {
                 leave(node);
             }
             if (attempts > 1 && wasNotSent(error) && !reply.isDone()) {
-                send(words, reply, attempts - 1);
+                send(words, reply, current.get(), attempts - 1);
             } else {
                 reply.completeExceptionally(error);
             }
@@ -146,7 +168,7 @@ public final class LettuceDriver implements Driver {
 
     @Override
     public CompletableFuture<@Nullable Object> hold(byte[][] words) {
-        Node node = new Node(client, current.get().address);
+        Node node = new Node(client, nodeFor(words).address);
         CompletableFuture<@Nullable Object> reply = new CompletableFuture<>();
         reply.whenComplete((answer, error) -> node.end());
         redirect(words, reply, node);
@@ -176,6 +198,7 @@ public final class LettuceDriver implements Driver {
         if (!words.matches()) {
             return null;
         }
+        leaders.distrust();
         String host = words.group(1);
         int port = Integer.parseInt(words.group(2));
         synchronized (this) {
@@ -195,8 +218,9 @@ public final class LettuceDriver implements Driver {
         }
     }
 
-    /** Goes on to the node after this one, unless that has been done already. */
+    /** Goes on to the node after this one, unless that has been done already, and forgets what it leads. */
     private void leave(Node node) {
+        leaders.forget(nodes.indexOf(node));
         if (nodes.size() > 1) {
             current.compareAndSet(node, nodes.get((nodes.indexOf(node) + 1) % nodes.size()));
         }
