@@ -140,8 +140,9 @@ func New(client redis.UniversalClient, whenDown Policy, options ...Option) *Limi
 
 // Connect makes a limiter with separate connections to one of the addresses, host:port or a path beginning with /: the
 // nodes of one cluster, or one server. It stays with the first that answers, goes on to the next when that one fails or
-// replies that it cannot serve, and follows redirections to a cluster's leader. It connects on first use, so it returns
-// at once and the server may be started later.
+// replies that it cannot serve, and follows redirections to a cluster's leader. In a cluster with groups, it sends each
+// request to the leader of its key, if the leader's address is one of these or was named by a redirection. It connects on
+// first use, so it returns at once and the server may be started later.
 //
 // It panics without an address.
 func Connect(addresses []string, whenDown Policy, options ...Option) *Limiter {
