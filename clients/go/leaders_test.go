@@ -81,10 +81,7 @@ func TestLeaders(t *testing.T) {
 				}
 				return redirected.Load() - before
 			}
-			for deadline := time.Now().Add(time.Minute); send() > 0; {
-				if time.Now().After(deadline) {
-					t.Fatal("requests are still redirected")
-				}
+			for send() > 0 { // until it knows the leaders
 			}
 			n.leave(n.clients[0])
 			if n.leaderOf("foo") == nil || n.leaderOf("key:0") == n.clients[0] { // foo has the slot 12182

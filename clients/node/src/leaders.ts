@@ -33,7 +33,9 @@ export class Leaders {
     /** Forgets what a node leads. */
     forget(place: number): void {
         this.#isOld = true;
-        this.#bySlot = this.#bySlot?.map((at) => (at === place + 1 ? 0 : at));
+        this.#bySlot?.forEach((at, slot, all) => {
+            if (at === place + 1) { all[slot] = 0; }
+        });
     }
 
     /** Takes the reply to CLUSTER SLOTS. placeOf has the node at an address, or -1. */

