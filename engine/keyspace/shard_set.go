@@ -53,8 +53,10 @@ func (s *shardSet) shardOf(hash uint64) uint64 { return hash >> s.shift & uint64
 
 // Lock sorts the numbers of shards and locks each of them once. Ascending order is the lock order of the store.
 func (s *shardSet) Lock(order []uint32) []uint32 {
-	slices.Sort(order)
-	order = slices.Compact(order)
+	if len(order) > 1 {
+		slices.Sort(order)
+		order = slices.Compact(order)
+	}
 	for _, n := range order {
 		s.shards[n].mu.Lock()
 	}

@@ -158,20 +158,20 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 		if p.Gone {
 			continue
 		}
-		place, had := p.find(p.Key), 0
-		p.new = !place.Found
-		if place.Found {
-			limit, state := p.shard.StateAt(place)
+		limit, state := p.stateOf(p.Key)
+		isThere, had := limit != nil, 0
+		p.new = !isThere
+		if isThere {
 			p.new = algorithm.Table[limit.Algorithm].Expired(state, limit, t.now) // making room for another key may drop it: it is no place for this one
 			if !p.new && limit.Is(&p.Limit) && (p.Large != nil || !keyspace.IsInBlocks(p.shard, limit, state)) {
 				had = len(state)
 			}
 		}
 		if p.new {
-			if t.runner.keys.Admission.RulesFor(p.Key, place.Found, t.made) != nil {
+			if t.runner.keys.Admission.RulesFor(p.Key, isThere, t.made) != nil {
 				return engine.OutOfRoom
 			}
-			if !place.Found {
+			if !isThere {
 				t.made = append(t.made, p.Key)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // shards are the shards that a transaction has locked, and where its keys are in them. A script mostly calls several
@@ -16,8 +17,8 @@ type shards struct {
 	all      bool     // every shard is locked
 	locked   []uint32 // the numbers of the shards that the transaction has locked itself, in order
 	stopped  bool     // a key's shard was not locked: the operation has to begin again with all locks
-	group    []lookup // the declared keys of the operation, or of a group of them
-	next     int      // of group, the first key of the next operation
+	group    []lookup // the declared keys of the operation, or of a group of them; operations on one key in a row share it
+	next     int      // of group, the first key of the next operation that shares none
 	declared []lookup // of group, the keys of the operation
 	last     int      // of declared, the one that was asked for last
 	touched  uint64   // what touch has read
@@ -26,7 +27,8 @@ type shards struct {
 
 // lookup is a key and where it is. Its shard is locked; it is nil if there is no key.
 type lookup struct {
-	name []byte
+	name  []byte
+	again int // the operations that come next, and have this key alone
 	spot
 }
 
@@ -38,6 +40,9 @@ type spot struct {
 	sought bool           // place.At is where the search for the key begins
 	found  bool           // the place is known
 	place  keyspace.Place // valid while the shard moves nothing
+	read   bool           // limit and state are those of the place
+	limit  *limits.Limit
+	state  []byte
 }
 
 // find returns the place of the key.
@@ -50,8 +55,19 @@ func (s *spot) find(key []byte) keyspace.Place {
 	default:
 		return s.place
 	}
-	s.moves, s.sought, s.found = s.shard.Moves, true, true
+	s.moves, s.sought, s.found, s.read = s.shard.Moves, true, true, false
 	return s.place
+}
+
+// stateOf returns what the shard has of the key; the limit is nil if it has nothing.
+func (s *spot) stateOf(key []byte) (limit *limits.Limit, state []byte) {
+	if p := s.find(key); !s.read {
+		s.read, s.limit, s.state = true, nil, nil
+		if p.Found {
+			s.limit, s.state = s.shard.StateAt(p)
+		}
+	}
+	return s.limit, s.state
 }
 
 // is reports whether the key is of this name.
@@ -73,10 +89,14 @@ func (s *shards) locate(op *engine.Op) {
 	}
 	var names database.Room
 	for _, key := range op.DeclaredKeys() {
-		n := len(s.group)
+		n, name := len(s.group), names.NameOf(op.Database, key)
+		if op.KeyCount == 1 && n > 0 && s.group[n-1].is(name) {
+			s.group[n-1].again++
+			return
+		}
 		s.group = slices.Grow(s.group, 1)[:n+1]
-		l, name := &s.group[n], names.NameOf(op.Database, key)
-		l.name, l.found, l.sought = append(l.name[:0], name...), false, false
+		l := &s.group[n]
+		l.name, l.again, l.found, l.sought = append(l.name[:0], name...), 0, false, false
 		l.shard, l.tag = s.keys.Locate(name)
 	}
 }
@@ -87,9 +107,14 @@ func (s *shards) lock(op *engine.Op) {
 		s.locked = s.keys.Lock(appendShards(s.keys, s.locked, op))
 		return
 	}
-	end := s.next + int(op.KeyCount)
-	s.declared, s.next = s.group[s.next:end], end
+	first, end := s.next, s.next+int(op.KeyCount)
+	if first > 0 && op.KeyCount == 1 && s.group[first-1].again > 0 {
+		first, end = first-1, s.next
+		s.group[first].again--
+	}
+	s.declared, s.next = s.group[first:end], end
 	for i := range s.declared {
+		s.declared[i].read = false // others may have written to it
 		s.locked = append(s.locked, s.declared[i].shard.Number)
 	}
 	s.locked = s.keys.Lock(s.locked)
@@ -149,7 +174,7 @@ func (s *shards) spotOf(name []byte) (at *spot, held bool) {
 			return at, false
 		}
 	}
-	l.name, l.found, l.sought = append(l.name[:0], name...), false, false
+	l.name, l.found, l.sought, l.read = append(l.name[:0], name...), false, false, false
 	return &l.spot, true
 }
 

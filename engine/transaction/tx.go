@@ -153,10 +153,7 @@ func (t *Tx) stateOf(key []byte) (limit *limits.Limit, state []byte) {
 	if !held {
 		return nil, nil
 	}
-	if p := s.find(key); p.Found {
-		return s.shard.StateAt(p)
-	}
-	return nil, nil
+	return s.stateOf(key)
 }
 
 // limiter is the key of a limiter as Get returns it.

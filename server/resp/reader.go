@@ -90,7 +90,11 @@ func (r *Reader) multibulk(b []byte) ([][]byte, int, error) {
 			return nil, end, err
 		}
 	}
-	count, at, err := header(b, 1)
+	count, at := shortHeader(b, 1)
+	var err error
+	if at == 0 {
+		count, at, err = header(b, 1)
+	}
 	switch {
 	case err == errHeaderTooLong: //nolint:errorlint // header returns it unwrapped
 		return nil, 0, errCountTooLong

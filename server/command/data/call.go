@@ -42,11 +42,12 @@ func ParseOp(r *command.Request, row *command.Row) error {
 			return err
 		}
 	}
-	op := engine.Op{Verb: engine.Command, Args: args, KeyFrom: uint32(keys.From), KeyCount: uint32(keys.To - keys.From), Database: r.Database}
+	r.Ops = append(r.Ops, engine.Op{})
+	op := &r.Ops[len(r.Ops)-1] // filled in its place, because it is long
+	op.Verb, op.Args, op.KeyFrom, op.KeyCount, op.Database = engine.Command, args, uint32(keys.From), uint32(keys.To-keys.From), r.Database
 	if row.Flags&command.Write == 0 {
 		op.Options = engine.Peek
 	}
-	r.Ops = append(r.Ops, op)
 	r.Shape = shapeOf(row, r.Args)
 	return nil
 }
