@@ -107,17 +107,31 @@ func (s *shards) lock(op *engine.Op) {
 		s.locked = s.keys.Lock(appendShards(s.keys, s.locked, op))
 		return
 	}
-	first, end := s.next, s.next+int(op.KeyCount)
-	if first > 0 && op.KeyCount == 1 && s.group[first-1].again > 0 {
-		first, end = first-1, s.next
-		s.group[first].again--
+	if !s.repeats(op) {
+		from := s.next
+		s.next += int(op.KeyCount)
+		s.declared = s.group[from:s.next]
 	}
-	s.declared, s.next = s.group[first:end], end
 	for i := range s.declared {
 		s.declared[i].read = false // others may have written to it
 		s.locked = append(s.locked, s.declared[i].shard.Number)
 	}
 	s.locked = s.keys.Lock(s.locked)
+}
+
+// repeats makes the last key of the group before the next operation its only key, if it is.
+func (s *shards) repeats(op *engine.Op) bool {
+	if s.next == 0 || op.KeyCount != 1 || s.group[s.next-1].again == 0 {
+		return false
+	}
+	s.declared, s.last = s.group[s.next-1:s.next], 0
+	s.declared[0].again--
+	return true
+}
+
+// goOn is lock without a change of locks. It returns false if the next operation has another key than the last one.
+func (s *shards) goOn(op *engine.Op) bool {
+	return len(s.locked) == 1 && len(s.declared) == 1 && !s.all && s.repeats(op)
 }
 
 // touch reads the slots and the beginnings of the records of the group's keys, so that the processor fetches them from
