@@ -29,8 +29,8 @@ func (v *Value) Open(kind engine.Kind, head []byte, heap *blocks.Heap) {
 }
 
 // Edit begins to change a value. The changes are kept with [Value.Keep], or given up.
-func (v *Value) Edit(kind engine.Kind, head []byte, heap *blocks.Heap) {
-	v.Kind, v.Head, v.Log, v.heap = kind, ReadHead(head), v.Log[:0], heap
+func (v *Value) Edit(kind engine.Kind, head Head, heap *blocks.Heap) {
+	v.Kind, v.Head, v.Log, v.heap = kind, head, v.Log[:0], heap
 	v.Before = v.Version
 	v.overlay.Begin(heap)
 	v.open(&v.overlay)

@@ -155,7 +155,7 @@ func (l *Values) Load(kind engine.Kind, state []byte) (head []byte) {
 // journal that a failing disk has lost.
 func (l *Values) Redo(limit *limits.Limit, head, state []byte) error {
 	data, v := algorithm.DataOf(state), &l.value
-	v.Edit(engine.KindOf(limit.Algorithm), algorithm.DataOf(head), &l.Heap)
+	v.Edit(engine.KindOf(limit.Algorithm), large.ReadHead(algorithm.DataOf(head)), &l.Heap)
 	after, changes := algorithm.SplitVersion(data)
 	if after > v.Version {
 		return nil

@@ -34,20 +34,20 @@ func Expire(t *Tx, key []byte, kind engine.Kind, at int64) {
 // Large returns the value of a key for reading, if it is of a kind and in blocks, and else nil. Then [Tx.Get] returns
 // all of it. It is valid until the next change of any key, or the next call.
 func Large(t *Tx, key []byte, kind engine.Kind) *large.Value {
-	p, s, state := findLarge(t, key, kind)
+	p, at, state := findLarge(t, key, kind)
 	switch {
 	case p != nil:
 		return p.Large
-	case state == nil:
+	case at == nil:
 		return nil
 	}
-	t.reading.Open(kind, algorithm.DataOf(state), &keyspace.LargeValues(s).Heap)
+	t.reading.Open(kind, algorithm.DataOf(state), &keyspace.LargeValues(at.shard).Heap)
 	return &t.reading
 }
 
 // findLarge looks for a key whose value is of a kind and in blocks. If the key is changed it returns the change, and
-// else the shard and the state; if there is no such value, neither.
-func findLarge(t *Tx, key []byte, kind engine.Kind) (p *pending, s *keyspace.Shard, state []byte) {
+// else where it is, and the state; if there is no such value, neither.
+func findLarge(t *Tx, key []byte, kind engine.Kind) (p *pending, at *spot, state []byte) {
 	if !keyspace.MayHaveLarge(t.runner.keys) || t.copies.inUse { // copies are of flat bytes
 		return nil, nil, nil
 	}
@@ -62,24 +62,24 @@ func findLarge(t *Tx, key []byte, kind engine.Kind) (p *pending, s *keyspace.Sha
 	if !held || !keyspace.HasLarge(at.shard) {
 		return nil, nil, nil
 	}
-	limit, state := t.stateOf(key)
+	limit, state := at.stateOf(key)
 	if limit == nil || limit.Algorithm != kind.Algorithm() || algorithm.FormOf(state) != algorithm.InBlocks ||
 		algorithm.Table[limit.Algorithm].Expired(state, limit, t.now) {
 		return nil, nil, nil
 	}
-	return nil, at.shard, state
+	return nil, at, state
 }
 
 // EditLarge is [Large] for changes, each of which costs work, by which the value grows by at most a number of bytes.
 // If it may grow to more than [MostBytes], it is not changed, and EditLarge returns nil and the bytes. The caller
 // deletes the key once the value is empty.
 func EditLarge(t *Tx, key []byte, kind engine.Kind, more int) (v *large.Value, tooMany int) {
-	p, s, state := findLarge(t, key, kind)
+	p, at, state := findLarge(t, key, kind)
 	var head large.Head
 	switch {
 	case p != nil:
 		head = p.Large.Head
-	case state == nil:
+	case at == nil:
 		return nil, 0
 	default:
 		head = large.ReadHead(algorithm.DataOf(state))
@@ -89,11 +89,11 @@ func EditLarge(t *Tx, key []byte, kind engine.Kind, more int) (v *large.Value, t
 	}
 	if p == nil {
 		expiresAt := algorithm.ExpiryOf(state)
-		p = t.add(t.nameOf(key))
+		p = addAt(t, t.nameOf(key), at)
 		p.set(&engine.Value{Kind: kind, InBlocks: true, ExpiresAt: expiresAt, Data: algorithm.DataOf(state)})
 		p.Large = &p.edited
 		p.edited.Logs = t.runner.keys.JournalNotes().IsOn()
-		p.edited.Edit(kind, p.Data, &keyspace.LargeValues(s).Heap)
+		p.edited.Edit(kind, head, &keyspace.LargeValues(p.shard).Heap)
 	}
 	return p.Large, 0
 }

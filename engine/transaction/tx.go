@@ -30,6 +30,7 @@ type Tx struct {
 	used     int            // of pending; the rest is kept for reuse
 	byKey    map[string]int // in pending, once they are many
 	made     [][]byte       // of the changed keys, the new ones
+	seen     seen
 	call     algorithm.Call
 	result   engine.Result
 	reading  large.Value // see Large
@@ -49,6 +50,14 @@ type pending struct {
 	spot
 	new    bool
 	edited large.Value // Large refers to it
+}
+
+// seen is a stored value that was looked at last, which is mostly the one that is changed next.
+type seen struct {
+	name    []byte
+	value   engine.Value
+	work    int // of looking at it
+	isValid bool
 }
 
 // scriptChanges are operations on scripts, to be applied when the transaction ends.
@@ -133,9 +142,12 @@ func (t *Tx) get(key []byte, v *engine.Value) (found bool) {
 		*v = t.limiter(*limit, state)
 		return true
 	}
-	t.work += len(state) / keyspace.WorkBytes
+	work := len(state) / keyspace.WorkBytes
+	t.work += work
 	v.Kind, v.ExpiresAt, v.Data = engine.KindOf(limit.Algorithm), algorithm.ExpiryOf(state), algorithm.DataOf(state)
-	v.InBlocks = algorithm.FormOf(state) == algorithm.InBlocks
+	if v.InBlocks = algorithm.FormOf(state) == algorithm.InBlocks; !t.readOnly && !v.InBlocks {
+		t.seen = seen{append(t.seen.name[:0], key...), *v, work, true}
+	}
 	return true
 }
 
@@ -190,7 +202,10 @@ func (t *Tx) Edit(key []byte, kind engine.Kind) *engine.Value {
 		return &p.Value
 	}
 	v := engine.Value{Kind: kind}
-	if t.get(key, &v); v.InBlocks {
+	if s := &t.seen; s.isValid && bytes.Equal(s.name, key) {
+		v = s.value
+		t.work += s.work // a change costs two looks, as it always has: replicas count alike
+	} else if t.get(key, &v); v.InBlocks {
 		flattenStored(t, key, &v)
 	}
 	p := t.add(key)
@@ -262,13 +277,18 @@ func (t *Tx) changed(key []byte) *pending {
 
 // add makes a key one that is changed.
 func (t *Tx) add(key []byte) *pending {
+	s, _ := t.shards.spotOf(key)
+	return addAt(t, key, s)
+}
+
+// addAt is add of a key whose spot is known.
+func addAt(t *Tx, key []byte, s *spot) *pending {
 	if t.used == len(t.pending) {
 		t.pending = append(t.pending, &pending{})
 	}
 	p := t.pending[t.used]
 	t.used++
 	p.Key, p.Gone, p.Large, p.InBlocks, p.Build = append(p.Key[:0], key...), false, nil, false, false
-	s, _ := t.shards.spotOf(key)
 	p.spot = *s
 	switch {
 	case t.used == fewPending+1:
@@ -286,6 +306,7 @@ func (t *Tx) add(key []byte) *pending {
 func (t *Tx) begin(now int64, op *engine.Op) {
 	t.now, t.readOnly, t.dropped, t.shards.stopped, t.used, t.byKey, t.scripts, t.work, t.call.Listed = now, op.Options&engine.Peek != 0, false, false, 0, nil, nil, 0, 0
 	t.number, t.warnings, t.published, t.publishedBytes, t.draws, t.ownTime = op.Database, nil, nil, 0, 0, 0
+	t.seen.isValid = false
 	if t.script = nil; op.PriorAt != 0 {
 		t.script = op
 	}

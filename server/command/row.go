@@ -70,6 +70,7 @@ type Row struct {
 	FullName string // with the container's name: client|setname
 	Number   int    // its position in All
 	upper    string // Name in upper case
+	isWhole  bool   // its name is all that calls it: it is neither a container nor a subcommand
 	arity    int
 	Args     []Argument
 	work     int // see Work
@@ -243,8 +244,7 @@ func (r *Row) Subcommand(name []byte) *Row {
 // shortcut for a command that comes again, and never recognises a subcommand.
 func (r *Row) Is(args [][]byte) bool {
 	name := args[0]
-	return r.Accepts(len(args)) && (string(name) == r.upper || string(name) == r.Name || IsWord(name, r.Name)) &&
-		r.FullName == r.Name && len(r.Sub) == 0
+	return r.isWhole && r.Accepts(len(args)) && (string(name) == r.upper || string(name) == r.Name || IsWord(name, r.Name))
 }
 
 // KeepArgs returns a copy of a list of arguments that is valid until the batch ends. The next command overwrites the

@@ -35,6 +35,7 @@ const FirstVersion = "0.2.0"
 
 func (r *Row) complete(container string) {
 	r.FullName, r.upper, r.Since = r.Name, strings.ToUpper(r.Name), cmp.Or(r.Since, FirstVersion)
+	r.isWhole = container == "" && len(r.Sub) == 0
 	fixed := 1
 	if container != "" {
 		r.FullName, fixed = container+"|"+r.Name, 2

@@ -50,7 +50,7 @@ func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 		c = new(Call)
 		tx.Room = c
 	}
-	*c = Call{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}, script: c.script, last: c.last}
+	c.Tx, c.Args, c.op, c.executor, c.Writer = tx, op.Args, op, e, resp.Writer{Buf: res.Reply}
 	switch row, err := find(c); {
 	case err != nil: // another version wrote the log
 		c.Fail(err)
@@ -63,7 +63,7 @@ func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 		}
 	}
 	res.Reply = c.Writer.Buf
-	*c = Call{script: c.script, last: c.last} // do not keep a connection's buffers alive
+	c.Args, c.op, c.Writer.Buf = nil, nil, nil // do not keep a connection's buffers alive
 }
 
 // find is [Executor.find], fast for the command that came before.
