@@ -136,7 +136,7 @@ var within = map[string][]string{
 	"persistence":                {"engine", "internal/persistencestatus", "persistence/disk"},
 	"persistence/disk":           {"internal/atomicfile"},
 	"persistence/entrylog":       {"persistence/disk"},
-	"internal/testspec":          {"engine", "engine/purse", "internal/testgenerated"},
+	"internal/testspec":          {"engine", "engine/limits", "engine/purse", "internal/testgenerated"},
 	"internal/testdisk":          {"persistence/disk", "internal/testsize"},
 	"cmd/playground":             {"cmd/playground/traffic"},
 	"cmd/playground/traffic":     {"engine", "server/command", "server/command/limiter"},

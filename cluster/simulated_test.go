@@ -250,7 +250,8 @@ type simulated struct {
 	messenger func(*group.Group, transport.Messenger) transport.Messenger // see Options
 
 	ledger  testspec.Ledger
-	tracers []*testspec.Tracer // of all stores that there have been
+	tracers []*testspec.Tracer        // of all stores that there have been
+	leaders map[int]*testspec.Leaders // of the groups
 
 	skewMu sync.Mutex
 	skew   map[string]time.Duration
@@ -267,7 +268,7 @@ func simulate(t *testing.T, names ...string) *simulated {
 // simulateWith is simulate for a cluster that prepare changes before its nodes start.
 func simulateWith(t *testing.T, prepare func(s *simulated), names ...string) *simulated {
 	t.Helper()
-	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]transaction.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
+	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, leaders: map[int]*testspec.Leaders{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]transaction.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
 	t.Cleanup(s.followed)
 	out := io.Discard
 	if simLog {
@@ -300,7 +301,8 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 	if commands == nil {
 		commands = &data.Executor{}
 	}
-	config := store.Config{Shards: 4, Replicated: true, Commands: commands, Trace: s.traced(0)}
+	config := store.Config{Shards: 4, Replicated: true, Commands: commands}
+	s.trace(&config, name, 0)
 	if s.warnings != nil {
 		config.Warned = s.warnings()
 	}
@@ -324,8 +326,9 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 	}
 	for number := 0; number <= s.groups && s.groups > 0; number++ {
 		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }
-		o.KeyStores = append(o.KeyStores,
-			store.New(store.Config{Shards: 4, Replicated: true, Commands: &data.Executor{Owns: owns}, Owns: owns, Trace: s.traced(number)}))
+		config := store.Config{Shards: 4, Replicated: true, Commands: &data.Executor{Owns: owns}, Owns: owns}
+		s.trace(&config, name, number)
+		o.KeyStores = append(o.KeyStores, store.New(config))
 	}
 	if s.groups > 0 {
 		o.Store.Close()
@@ -334,28 +337,46 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 	return o
 }
 
-// traced returns the Trace of a store of a group. At the end of the test its loans and purses must have followed the
-// specification.
-func (s *simulated) traced(number int) func(int64, []engine.Op, []engine.Result) {
-	tracer := &testspec.Tracer{Holder: fmt.Sprint(keyspace.GroupHolder, number)}
+// trace sets the Trace of a node's store of a group. At the end of the test its loans and purses, and what leaders granted
+// from memory, must have followed the specification.
+func (s *simulated) trace(config *store.Config, node string, number int) {
+	tracer := &testspec.Tracer{Holder: fmt.Sprint(keyspace.GroupHolder, number), Import: s.imports != nil}
 	if s.shared != nil { // all loans of purses are made here
 		tracer.Ledger = &s.ledger
 	}
 	s.tracers = append(s.tracers, tracer)
-	return tracer.Trace
+	if s.leaders[number] == nil {
+		s.leaders[number] = &testspec.Leaders{}
+	}
+	log, memory := s.leaders[number].Log(), s.leaders[number].Memory(node)
+	config.TraceBeside = func(now int64, ops []engine.Op, results []engine.Result) {
+		tracer.Await(now, ops, results)
+		memory(now, ops, results)
+	}
+	config.Trace = func(now int64, ops []engine.Op, results []engine.Result) {
+		tracer.Trace(now, ops, results)
+		log(now, ops, results)
+	}
 }
 
-// followed fails the test if a store has not followed the specification.
+// followed fails the test if a store or a leader has not followed the specification.
 func (s *simulated) followed() {
-	all := 0
+	all, refused, fromMemory := 0, 0, 0
 	for _, tracer := range s.tracers {
 		events, err := tracer.Err()
 		if all += events; err != nil {
 			s.t.Error(err)
+			refused++
 		}
 	}
-	if all > 0 {
-		s.t.Logf("%d operations on loans and purses followed the specification, of %d stores", all, len(s.tracers))
+	for number, leaders := range s.leaders {
+		events, err := leaders.Err()
+		if fromMemory += events; err != nil {
+			s.t.Errorf("group %d: %v", number, err)
+		}
+	}
+	if all+fromMemory > 0 {
+		s.t.Logf("%d operations on loans and purses followed the specification, of %d stores, and those of %d did not; %d grants from memory and their entries did", all, len(s.tracers)-refused, refused, fromMemory)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/internal/testspec"
 )
 
 const sec = int64(time.Second)
@@ -17,11 +18,15 @@ const sec = int64(time.Second)
 // Whatever the history of requests, entries under way, lost entries and changes of the leader, nothing is granted that
 // one exact limiter would have denied.
 func TestHistories(t *testing.T) {
-	inMemory, inLog := 0, 0
+	inMemory, inLog, followed := 0, 0, 0
 	for seed := range uint64(testsize.Pick(400, 20_000)) {
 		h := newHistory(seed)
 		for range 120 {
 			h.step()
+		}
+		events, err := h.leaders.Err()
+		if followed += events; err != nil {
+			t.Errorf("seed %d: %v", seed, err)
 		}
 		if h.excess != "" {
 			t.Errorf("seed %d: %s", seed, h.excess)
@@ -29,7 +34,7 @@ func TestHistories(t *testing.T) {
 		inMemory, inLog = inMemory+h.inMemory, inLog+h.inLog
 		h.close()
 	}
-	t.Logf("%d operations granted in memory, %d in the log", inMemory, inLog)
+	t.Logf("%d operations granted in memory, %d in the log; %d steps followed the specification", inMemory, inLog, followed)
 	if inMemory < inLog/10 || inLog < inMemory/10 {
 		t.Error("too few to show anything")
 	}
@@ -42,6 +47,7 @@ type history struct {
 	pause      int64 // between steps, at most
 	rush       bool  // requests are large, and of all kinds
 	applied    int64 // the time of the last entry
+	leaders    testspec.Leaders
 	log, exact *store.Store
 	nodes      [2]*Allowance
 	limits     [2]limits.Limit // of as many keys
@@ -72,7 +78,8 @@ var historyLimits = []limits.Limit{
 }
 
 func newHistory(seed uint64) *history {
-	h := &history{r: rand.New(rand.NewPCG(seed, 5)), now: 1_800_000_000 * sec, pause: sec / 100, log: store.New(store.Config{Replicated: true, Shards: 1}), exact: store.New(store.Config{Shards: 1})}
+	h := &history{r: rand.New(rand.NewPCG(seed, 5)), now: 1_800_000_000 * sec, pause: sec / 100, exact: store.New(store.Config{Shards: 1})}
+	h.log = store.New(store.Config{Replicated: true, Shards: 1, Trace: h.leaders.Log(), TraceBeside: h.leaders.Memory("the leader")})
 	h.applied = h.now
 	for i := range h.nodes {
 		h.nodes[i] = New(h.log, func() int64 { return h.applied }, func() int64 { return h.now })

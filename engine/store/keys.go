@@ -64,7 +64,10 @@ func (s *Store) AdmitsNew(now int64, key []byte) bool { return s.keys.AdmitsNew(
 func (s *Store) TakeAllowance(
 	taken *Store, hash uint64, logTime, now, priorAt int64, op *engine.Op, res *engine.Result,
 ) (done bool) {
-	return s.keys.TakeAllowance(&taken.keys, hash, logTime, now, priorAt, op, res)
+	if done = s.keys.TakeAllowance(&taken.keys, hash, logTime, now, priorAt, op, res); done && taken.trace != nil {
+		taken.trace(now, []engine.Op{*op}, []engine.Result{*res})
+	}
+	return done
 }
 
 // Taken is [keyspace.Keyspace.Taken].

@@ -6,7 +6,17 @@ import "github.com/stintdb/stint/engine"
 func (s *Store) TakeAllowances(
 	now, priorAt int64, whole *engine.Op, parts []engine.Op, held engine.PartSet, res *engine.Result,
 ) (missing engine.PartSet) {
-	return s.requests.TakeAllowances(now, priorAt, whole, parts, held, res)
+	missing = s.requests.TakeAllowances(now, priorAt, whole, parts, held, res)
+	if missing == 0 && s.trace != nil {
+		op := engine.Op{Verb: engine.AcquireAll, Tokens: whole.Tokens, Options: whole.Options}
+		for i := range parts {
+			if !held.Has(i) {
+				op.Parts = append(op.Parts, parts[i])
+			}
+		}
+		s.trace(now, []engine.Op{op}, []engine.Result{*res})
+	}
+	return missing
 }
 
 // CheckBy is [request.Runner.CheckBy].

@@ -21,6 +21,7 @@ type Store struct {
 	transactions *transaction.Runner
 	scripts      scriptcache.Cache
 	trace        func(now int64, ops []engine.Op, results []engine.Result)
+	traceBeside  func(now int64, ops []engine.Op, results []engine.Result)
 }
 
 // Config configures a store.
@@ -42,16 +43,21 @@ type Config struct {
 	// Trace is given all operations that were applied, with their results, and nil once the state is replaced. It must not
 	// keep them. Nil except in tests.
 	Trace func(now int64, ops []engine.Op, results []engine.Result)
+	// TraceBeside is the Trace of the stores that [Store.Beside] returns, with the requests that take their allowances.
+	TraceBeside func(now int64, ops []engine.Op, results []engine.Result)
 }
 
 // Beside returns an empty store of which [Store.Hash] is the same.
-func (s *Store) Beside(o Config) *Store { return newBeside(&s.keys, o) }
+func (s *Store) Beside(o Config) *Store {
+	o.Trace = s.traceBeside
+	return newBeside(&s.keys, o)
+}
 
 // New returns an empty store.
 func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
-	s := &Store{trace: o.Trace}
+	s := &Store{trace: o.Trace, traceBeside: o.TraceBeside}
 	s.keys.Init(keyspace.Config{
 		MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other,
 		Owns: o.Owns, Changed: o.Changed, Warned: o.Warned,

@@ -58,7 +58,7 @@ func (m copiedModel) steps(s copiedState, next *Steps[copiedState]) {
 	if s.phase < begun {
 		return
 	}
-	if to := s; (s.isImported || m.bug == GrantsBeforeImport) && s.cluster.charged < copiedCapacity {
+	if to := s; mayGrant(s.isImported, m.bug != GrantsBeforeImport) && s.cluster.charged < copiedCapacity {
 		to.cluster.charged++
 		to.spent++
 		next.Step(to, "the cluster grants a token")
@@ -73,6 +73,9 @@ func (m copiedModel) steps(s copiedState, next *Steps[copiedState]) {
 		next.Step(to, "the import is in, with %d charged", s.copied.charged)
 	}
 }
+
+// mayGrant reports whether a cluster may grant requests. It is a rule for traces of clusters, too.
+func mayGrant(isImported, awaitsImport bool) bool { return isImported || !awaitsImport }
 
 // serve grants requests at the server.
 func (m copiedModel) serve(s copiedState, next *Steps[copiedState]) {

@@ -151,7 +151,7 @@ func (m leaseModel) grant(s leaseState, next *Steps[leaseState]) {
 		if i == 0 && s.benLeads {
 			isUnderWay, isKnown = s.annWaits, s.annKnows
 		}
-		if !has || isUnderWay && m.bug != MemoryBesideTheLog || isKnown || s.taken[i] == leaderPart {
+		if !has || isUnderWay && m.bug != MemoryBesideTheLog || isKnown || !mayTake(s.taken[i], 1, leaderPart) {
 			continue
 		}
 		to := s
@@ -214,9 +214,7 @@ func (m leaseModel) apply(s *leaseState) (tokens int8) {
 	e := s.entry
 	s.entry = entry{}
 	if !s.isInLog {
-		if s.isInLog, s.charged = true, e.carried; s.prior {
-			s.charged += leaderPart
-		}
+		s.isInLog, s.charged = true, counted(e.carried, s.prior, leaderPart)
 	}
 	if e.hasID && s.idInLog {
 		return 1 // as before

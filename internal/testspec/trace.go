@@ -13,6 +13,7 @@ import (
 type Tracer struct {
 	Ledger *Ledger // of all stores; nil if the other sides of loans are not traced
 	Holder string  // under which the purses of this store have their loans; only with a Ledger
+	Import bool    // the cluster begins with a copy of another state
 
 	mu        sync.Mutex
 	loans     map[loanName]*lasting
@@ -54,6 +55,7 @@ func (t *Tracer) Trace(now int64, ops []engine.Op, results []engine.Result) {
 	if t.isPartial = t.isPartial || ops == nil; ops == nil || t.loans == nil {
 		t.loans, t.purses = map[loanName]*lasting{}, map[string]*Purse[int64]{}
 	}
+	t.await(ops, results)
 	for i := range ops {
 		op, res, err := &ops[i], &results[i], error(nil)
 		switch isForced := op.Options&engine.Force != 0; {
@@ -70,6 +72,25 @@ func (t *Tracer) Trace(now int64, ops []engine.Op, results []engine.Result) {
 		}
 		if t.events++; err != nil && t.err == nil {
 			t.err = err
+		}
+	}
+}
+
+// Await follows operations of the store's cluster that are carried out elsewhere: from the memory of a leader.
+func (t *Tracer) Await(_ int64, ops []engine.Op, results []engine.Result) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.await(ops, results)
+}
+
+// await looks for grants before the copy is in.
+func (t *Tracer) await(ops []engine.Op, results []engine.Result) {
+	if mayGrant(t.isPartial, t.Import) {
+		return
+	}
+	for i := range ops {
+		if res := &results[i]; t.err == nil && res.Status == engine.OK && (res.Allowed || res.Granted > 0) {
+			t.err = fmt.Errorf("operation %d on %q grants %d tokens before the import is in", ops[i].Verb, ops[i].Key, res.Granted)
 		}
 	}
 }
