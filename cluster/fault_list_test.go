@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/stintdb/stint/cluster/keygroups"
@@ -174,6 +176,20 @@ var faults = []fault{
 		w.disks[name] = newMemDisk(w.disks[name].run + 1)
 		return func() { w.start(name) }
 	}},
+	{"joined", func(w *world) func() {
+		w.whole()
+		if !slices.Contains(w.names, joiner) {
+			w.join()
+		}
+		return func() {}
+	}},
+	{"left", func(w *world) func() {
+		w.whole()
+		if slices.Contains(w.names, joiner) {
+			w.leave()
+		}
+		return func() {}
+	}},
 	{"nonvoter", func(w *world) func() {
 		w.whole()
 		name, isWiped := w.names[w.r.IntN(len(w.names))], w.r.IntN(2) == 0
@@ -197,6 +213,40 @@ var faults = []fault{
 			}
 		}
 	}},
+}
+
+// joiner is one node more than those that formed the cluster.
+const joiner = "joiner"
+
+func (w *world) join() {
+	w.expect = cmp.Or(w.expect, len(w.names))
+	if w.disks[joiner] != nil {
+		w.disks[joiner] = newMemDisk(w.disks[joiner].run + 1)
+	}
+	w.setNames(append(slices.Clone(w.names), joiner))
+	w.start(joiner)
+}
+
+// leave removes the joiner, which runs until its replicas have begun elsewhere.
+func (w *world) leave() {
+	for leader := w.leader(); leader.opt.Node == joiner || leader.Remove(w.t.Context(), joiner) != nil; leader = w.leader() {
+		if leader.opt.Node == joiner {
+			_ = leader.HandOver(w.t.Context())
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if w.replicas > 0 {
+		w.awaitPlaced(w.groups, w.replicas)
+	}
+	w.setNames(slices.DeleteFunc(slices.Clone(w.names), func(name string) bool { return name == joiner }))
+	w.kill(joiner)
+}
+
+// setNames is for names that clients read.
+func (w *world) setNames(names []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.names = names
 }
 
 // some returns a node's name, most often the leader's.

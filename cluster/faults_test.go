@@ -477,6 +477,17 @@ func (w *world) settleAndCompare() error {
 	return w.agree()
 }
 
+// listed lists faults by their names.
+func listed(struck map[string]int) string {
+	var names []string
+	total := 0
+	for name, n := range struck {
+		names, total = append(names, fmt.Sprintf("%s %d", name, n)), total+n
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("%d faults (%s)", total, strings.Join(names, ", "))
+}
+
 // After any fault nodes agree on the state, and no more is granted than one exact limiter would have granted.
 func TestFaults(t *testing.T) {
 	total, all := 0, map[string]int{}
@@ -497,12 +508,7 @@ func TestFaults(t *testing.T) {
 			scripts[i] += ran[i]
 		}
 	}
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, fmt.Sprintf("%s %d", name, all[name]))
-	}
-	slices.Sort(names)
-	t.Logf("seed %d: %d faults (%s)", *simSeed, total, strings.Join(names, ", "))
+	t.Logf("seed %d: %s", *simSeed, listed(all))
 	t.Logf("%d granted, %d denied, %d uncertain, %d without a leader, %d other", answers[0], answers[1], answers[2],
 		answers[3], answers[4])
 	t.Logf("hot key: %d of %d grants local; %d tokens voided, %d of %d refunds local", hot.local.Load(), hot.grants.Load(),

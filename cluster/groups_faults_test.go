@@ -175,11 +175,14 @@ func (l *groupLedger) shown(leaderChanges int64) error {
 // throughFaults lets faults happen to a world of groups until the count is reached or a check fails, and then ends its
 // clients.
 func (w *world) throughFaults(seed uint64, count int, exceeded func(passed time.Duration) error) (err error) {
+	struck := map[string]int{}
+	defer func() { w.t.Logf("seed %d: %s", seed, listed(struck)) }()
 	for i := 0; i < count && err == nil; i++ {
 		if w.replicas > 0 && (i == 0 || w.r.IntN(2) == 0) {
 			w.moveReplica()
 		}
 		f := faults[w.r.IntN(len(faults))]
+		struck[f.name]++
 		mend := f.strike(w)
 		time.Sleep(time.Duration(100+w.r.IntN(2500)) * time.Millisecond)
 		mend()

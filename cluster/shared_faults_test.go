@@ -36,6 +36,7 @@ type sharedLedger struct {
 	own       [faultGroups][sharedUsers]atomic.Int64
 	uncertain [faultGroups][sharedUsers]atomic.Int64
 	several   atomic.Int64 // grants under a user's limit and shared ones
+	granted   atomic.Int64
 	denied    atomic.Int64
 	other     [engine.KeyChanged + 1]atomic.Int64 // by status
 }
@@ -195,6 +196,7 @@ func (l *sharedLedger) note(res engine.Result, i, group, user int, tokens int64)
 	case res.Status == engine.Uncertain && group >= 0:
 		l.uncertain[group][user].Add(tokens)
 	case res.Status == engine.OK && res.Allowed:
+		l.granted.Add(1)
 		if l.grant(i, res.Granted); group >= 0 {
 			l.own[group][user].Add(res.Granted)
 			l.several.Add(1)
@@ -202,6 +204,14 @@ func (l *sharedLedger) note(res engine.Result, i, group, user int, tokens int64)
 	case res.Status == engine.OK:
 		l.denied.Add(1)
 	}
+}
+
+// all is the number of requests.
+func (l *sharedLedger) all() (requests int64) {
+	for status := range l.other {
+		requests += l.other[status].Load()
+	}
+	return requests
 }
 
 // exceeded returns the grants beyond a shared limit.
@@ -328,6 +338,7 @@ func liveShared(t *testing.T, seed uint64, count, replicas int, names ...string)
 					changes += g.Status().LeaderChanges
 				}
 			}
+			t.Logf("%d of %d requests granted, %d replicas moved", l.granted.Load(), l.all(), w.moved())
 			t.Logf("%d leader changes, %d requests over groups granted, %d purses short, %d denied there, %d tokens lent, %d returned", changes, l.several.Load(), c.Short, c.Denied, c.Lent, c.Returned)
 			err = l.shown(changes, c)
 		}
@@ -351,9 +362,13 @@ func liveShared(t *testing.T, seed uint64, count, replicas int, names ...string)
 
 // With shared limits, after any fault, no limit of any group is granted more than one exact limiter would have granted,
 // a request is charged to all of its limits or to none, lent tokens come back, and the replicas agree.
-func TestFaultsOfSharedLimits(t *testing.T) {
+func TestFaultsOfSharedLimits(t *testing.T) { liveSharedRounds(t, 0) }
+
+// The same with three replicas of each group on five nodes, which move.
+func TestFaultsOfSharedLimitsWithReplicas(t *testing.T) { liveSharedRounds(t, 3) }
+
+func liveSharedRounds(t *testing.T, replicas int) {
 	for round := range max(1, *simSharedFaults/faultsPerCluster) {
-		liveShared(t, testsize.Seed()+uint64(round), min(*simSharedFaults, faultsPerCluster), round%2*3, "a", "b", "c", "d",
-			"e")
+		liveShared(t, testsize.Seed()+uint64(round), min(*simSharedFaults, faultsPerCluster), replicas, "a", "b", "c", "d", "e")
 	}
 }
