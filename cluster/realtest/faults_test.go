@@ -28,7 +28,7 @@ var (
 func TestFaults(t *testing.T) {
 	t.Logf("seed %d", *seed)
 	boltdb := map[string][]string{"c": {"--cluster-log", "boltdb"}}
-	w := &world{startClusterOf(t, boltdb), rand.New(rand.NewPCG(*seed, 0))}
+	w := &world{startClusterOf(t, 3, boltdb), rand.New(rand.NewPCG(*seed, 0))}
 	l, reserved := startLoad(w.processes, *seed), startReservers(w.processes, *seed)
 	struck := w.suffer(&l.answered, 0, *strikes, *requests)
 	await(t, "every outcome of requests with an id", reserved.sawAll)
@@ -45,8 +45,16 @@ func TestFaults(t *testing.T) {
 }
 
 // With four groups of keys, each key's history is that of one limiter too, and leaders changed.
-func TestFaultsInGroups(t *testing.T) {
-	w := &world{startClusterOf(t, nil, "--groups", "4"), rand.New(rand.NewPCG(*seed, 3))}
+func TestFaultsInGroups(t *testing.T) { faultsInGroups(t, 3, 0) }
+
+// The same with three replicas of each group on five nodes.
+func TestFaultsWithReplicas(t *testing.T) { faultsInGroups(t, 5, 3) }
+
+func faultsInGroups(t *testing.T, nodes, replicas int) {
+	w := &world{startClusterOf(t, nodes, nil, "--groups", "4", "--cluster-replicas", strconv.Itoa(replicas)), rand.New(rand.NewPCG(*seed, 3))}
+	if replicas > 0 {
+		w.replicas = replicas
+	}
 	l := startLoad(w.processes, *seed)
 	struck := w.suffer(&l.answered, 0, max(3, *strikes/4), *requests/4)
 	l.stop()

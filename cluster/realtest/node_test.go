@@ -25,24 +25,25 @@ type node struct {
 	pauses atomic.Int64 // how often it was stopped by SIGSTOP
 }
 
-// processes is a cluster of three nodes, the proxies between them, and where it all lies.
+// processes is a cluster of nodes, the proxies between them, and where it all lies.
 type processes struct {
-	t     testing.TB
-	names []string
-	nodes map[string]*node
-	net   network
+	t        testing.TB
+	names    []string
+	replicas int // of each group of keys
+	nodes    map[string]*node
+	net      network
 }
 
 // startCluster starts three nodes and waits until they decide. They decide in the log alone, unless the options say otherwise.
 func startCluster(t testing.TB, options ...string) *processes {
 	t.Helper()
-	return startClusterOf(t, nil, options...)
+	return startClusterOf(t, 3, nil, options...)
 }
 
-// startClusterOf is startCluster with options that single nodes have.
-func startClusterOf(t testing.TB, own map[string][]string, options ...string) *processes {
+// startClusterOf is startCluster for a number of nodes, with options that single nodes have.
+func startClusterOf(t testing.TB, nodes int, own map[string][]string, options ...string) *processes {
 	t.Helper()
-	c := &processes{t: t, names: []string{"a", "b", "c"}, nodes: map[string]*node{}}
+	c := &processes{t: t, names: []string{"a", "b", "c", "d", "e"}[:nodes], replicas: nodes, nodes: map[string]*node{}}
 	c.net = newNetwork(c.names)
 	program := testserver.Build(t, "../..")
 	addresses := testserver.ReserveAddresses(t, len(c.names))
@@ -52,7 +53,7 @@ func startClusterOf(t testing.TB, own map[string][]string, options ...string) *p
 	}
 	for i, name := range c.names {
 		p := testserver.NewServer(t, program, slices.Concat([]string{"--node-id", name, "--admin", "", "--dir", "state", "--cluster-listen", addresses[i],
-			"--cluster-advertise", peers[i], "--cluster-peers", strings.Join(peers, ","), "--bootstrap-expect", "3", "--cluster-ahead", "0"}, options, own[name])...)
+			"--cluster-advertise", peers[i], "--cluster-peers", strings.Join(peers, ","), "--bootstrap-expect", strconv.Itoa(nodes), "--cluster-ahead", "0"}, options, own[name])...)
 		c.nodes[name] = &node{Process: p, name: name, dir: filepath.Join(p.Dir, "state")}
 	}
 	t.Cleanup(c.stop)
@@ -116,39 +117,35 @@ func (c *processes) leader() (leader *node) {
 	return leader
 }
 
-// voters counts the members with a vote that the leader reaches.
-func (c *processes) voters() (n int, err error) {
+// isWhole returns an error unless all nodes, and the replicas of each group, vote and are reached.
+func (c *processes) isWhole() error {
 	r, err := ask(c.leader().Address, "RAFT", "NODES")
 	if err != nil {
-		return 0, err
+		return err
 	}
+	n := 0
 	for _, member := range r.items {
 		if role := member.field("role"); member.field("reachable") == "1" && (role == "leader" || role == "follower") {
 			n++
 		}
 	}
+	if n != len(c.names) {
+		return fmt.Errorf("%d of %d nodes vote", n, len(c.names))
+	}
 	groups, err := ask(c.leader().Address, "RAFT", "GROUPS")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, g := range groups.items {
-		in, err := strconv.Atoi(g.field("voters"))
-		if err != nil {
-			return 0, err
+		if voters := g.field("voters"); voters != strconv.Itoa(c.replicas) {
+			return fmt.Errorf("%s of %d replicas of group %s vote", voters, c.replicas, g.field("group"))
 		}
-		n = min(n, in)
 	}
-	return n, nil
+	return nil
 }
 
-// awaitWhole waits until all nodes vote, and no more: before that nothing may be wiped.
+// awaitWhole waits until all nodes and replicas vote, and no more: before that nothing may be wiped.
 func (c *processes) awaitWhole() {
 	c.t.Helper()
-	testwait.UntilNil(c.t, "all nodes vote after everything was mended", func() error {
-		n, err := c.voters()
-		if err == nil && n != len(c.names) {
-			err = fmt.Errorf("%d of %d do", n, len(c.names))
-		}
-		return err
-	})
+	testwait.UntilNil(c.t, "all nodes vote after everything was mended", c.isWhole)
 }
