@@ -10,7 +10,9 @@ import (
 )
 
 // Leaders follows what the leaders of one group grant from memory, and what the group's log then counts, by the rules of the
-// model of leaders. It follows limits whose tokens come back one by one, not those with windows.
+// model of leaders. It follows limits whose tokens come back one by one, not those with windows. A leader may still answer at
+// the instant at which the next one begins: several nodes are followed in a bubble of synctest, where time stands still
+// meanwhile.
 type Leaders struct {
 	mu      sync.Mutex
 	leader  string // the node that began the last term
