@@ -57,7 +57,7 @@ readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leav
 readonly campaigns=(
     "faults        200   50000"   # of a simulated cluster
     "group-faults  40    10000"   # of one with several groups
-    "shared-faults 20    10000"   # of one of five nodes, with limits that its four groups share
+    "shared-faults 20    10000"   # of one of five nodes, with limits that its four groups share; and again with replicas on some nodes
     "race-faults   12    100"     # of one under the race detector
     "race-group-faults 6 100"     # of one with several groups
     "states        700000 20000000" # of each model of loans and leases, at most

@@ -2,8 +2,9 @@
 // other through proxies, which can cut, delay and throttle every link in each direction; they are killed, stopped, wiped
 // and restarted while clients on all of them take tokens. One limiter must have been able to give the clients' replies,
 // one request after the other: porcupine looks for such an order. Others reserve with ids, ask again until they know the
-// outcome, and settle: what each limit granted then equals an exact ledger. Nodes that decide from memory go through the same
-// faults, a quarter as often: in no span of time may a limit grant more than one exact limiter would.
+// outcome, and settle: what each limit granted then equals an exact ledger. Several groups of keys, and five nodes with replicas
+// on some, go through the same faults, a quarter as often. So do nodes that decide from memory: in no span of time may a
+// limit grant more than one exact limiter would.
 //
 //	go test -tags e2e ./cluster/realtest                                                  # some seconds
 //	go test -tags e2e ./cluster/realtest -run TestFaults -faults 32 -requests 70000 -v   # as CI does
