@@ -32,13 +32,14 @@ type lasting struct {
 	until int64 // 0 for never
 }
 
-// Ledger has what was lent by each operation, whatever store it was.
-type Ledger struct{ lent sync.Map } // from lending to tokens
+// Ledger has what was lent by each operation, whatever store it was. In a bubble of synctest, a purse can end and begin
+// again at one instant: then two operations have the same number.
+type Ledger struct{ lent sync.Map } // the keys are of type lending
 
-// lending names an operation.
+// lending names an operation, and the tokens that it lent.
 type lending struct {
 	loanName
-	number int64
+	number, tokens int64
 }
 
 // Err returns the first answer that the rules do not permit, and how many answers were compared.
@@ -194,8 +195,8 @@ func (t *Tracer) deposit(op *engine.Op, res *engine.Result) error {
 		if want.Hear(Answer[int64]{To: number, Named: int64(op.Loan.Previous), Held: want.Left + op.Tokens}); want.Previous == 0 && want.Tokens == 0 {
 			t.purses[string(op.Key)] = &Purse[int64]{} // it has ended
 		}
-		if t.Ledger != nil && op.Tokens > 0 && t.lentBy(op, number) != op.Tokens {
-			return fmt.Errorf("the purse %s takes %d tokens of operation %d, which was lent %d", op.Key, op.Tokens, number, t.lentBy(op, number))
+		if t.Ledger != nil && op.Tokens > 0 && !t.wasLent(op, number) {
+			return fmt.Errorf("the purse %s takes %d tokens of operation %d, which was not lent so many", op.Key, op.Tokens, number)
 		}
 	} else if res.Granted > 0 {
 		return fmt.Errorf("the purse %s takes %d tokens of operation %d, which it does not expect", op.Key, res.Granted, number)
@@ -206,17 +207,15 @@ func (t *Tracer) deposit(op *engine.Op, res *engine.Result) error {
 	return follows(op, want, now)
 }
 
-// note notes the tokens that an operation was lent. An operation that ends a loan at the instant at which the next loan
-// begins has the same number, and is lent nothing.
+// note notes the tokens that an operation was lent.
 func (t *Tracer) note(name loanName, number, tokens int64) {
-	if t.Ledger != nil && tokens > 0 {
-		t.Ledger.lent.Store(lending{name, number}, tokens)
+	if t.Ledger != nil {
+		t.Ledger.lent.Store(lending{name, number, tokens}, true)
 	}
 }
 
-// lentBy returns the tokens that an operation was lent.
-func (t *Tracer) lentBy(op *engine.Op, number int64) (tokens int64) {
-	value, _ := t.Ledger.lent.Load(lending{loanName{string(op.Key), t.Holder}, number})
-	tokens, _ = value.(int64)
-	return tokens
+// wasLent reports whether an operation was lent the tokens of a Deposit.
+func (t *Tracer) wasLent(op *engine.Op, number int64) bool {
+	_, was := t.Ledger.lent.Load(lending{loanName{string(op.Key), t.Holder}, number, op.Tokens})
+	return was
 }

@@ -40,6 +40,9 @@ func TestPursesAreFollowed(t *testing.T) {
 		lend := op(engine.Lend, 3, 0, 1, 0)
 		lend.Who = []byte("zone")
 		home.Trace(1, []engine.Op{lend}, []engine.Result{{Granted: 3, Lent: 3, Number: 1}})
+		back := op(engine.Return, 0, 0, 2, 1) // all three were spent, and the next purse begins at the same instant
+		back.Who = lend.Who
+		home.Trace(1, []engine.Op{back, lend}, []engine.Result{{}, {Granted: 1, Lent: 1, Number: 1}})
 		all := steps()
 		change(all)
 		for i := range all {
