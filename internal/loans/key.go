@@ -214,11 +214,11 @@ func (k *Key) exchange(returning bool) bool {
 	}
 	id := lineID{k.at, k.keeper.opt.HomeTurns([]byte(k.name))}
 	k.exchanging = k.keeper.lines.begin(id, k.keeper.Go, func() (more bool) {
-		outcome := Outcome{Refusal: engine.Result{Status: engine.NoHome}}
-		if k.keeper.ctx.Err() == nil { // otherwise it has waited in line until the end
-			x := exchange{key: k, returning: returning}
-			outcome = x.run()
+		if k.keeper.ctx.Err() != nil { // it has waited in line until the end
+			return k.refuseAll()
 		}
+		x := exchange{key: k, returning: returning}
+		outcome := x.run()
 		returning = false
 		return k.serve(&outcome)
 	})
@@ -228,14 +228,12 @@ func (k *Key) exchange(returning bool) bool {
 // serve decides the requests that have waited for an operation on the loan. It reports whether more have come since,
 // for which the next operation is to begin.
 func (k *Key) serve(o *Outcome) (more bool) {
-	k.mu.Lock()
-	waiters := k.waiters
-	k.waiters = nil
 	if o.Refusal.Status == Refused {
+		k.mu.Lock()
 		k.restUntil(time.Now().Add(k.keeper.opt.RestFor))
+		k.mu.Unlock()
 	}
-	k.mu.Unlock()
-	for some := range slices.Chunk(waiters, decideAtOnce) {
+	for some := range slices.Chunk(k.takeWaiters(), decideAtOnce) {
 		ops := make([]engine.Op, len(some))
 		for i, r := range some {
 			ops[i] = r.Op()
@@ -245,6 +243,27 @@ func (k *Key) serve(o *Outcome) (more bool) {
 			r.Decided(k, &results[i], o)
 		}
 	}
+	return k.goesOn()
+}
+
+// refuseAll is serve at the end of the Keeper, without the purses, which may be unable to answer by then.
+func (k *Key) refuseAll() (more bool) {
+	for _, r := range k.takeWaiters() {
+		r.Expired()
+	}
+	return k.goesOn()
+}
+
+// takeWaiters removes and returns the requests that wait.
+func (k *Key) takeWaiters() (waiters []Request) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	waiters, k.waiters = k.waiters, nil
+	return waiters
+}
+
+// goesOn reports whether requests wait for another operation. Otherwise none is under way any more.
+func (k *Key) goesOn() (more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.exchanging = len(k.waiters) > 0
