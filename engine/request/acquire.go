@@ -125,10 +125,9 @@ func (g *group) hasDuplicateKey(parts []engine.Op) bool {
 	return false
 }
 
-// ask has every limit decide and returns the one that binds: an error before a denial, then the longest wait; or -1.
+// ask has every limit decide and returns the one that binds, as bindingOf does.
 func (g *group) ask(now int64, parts []engine.Op, whole *engine.Result) (binding int) {
 	results := whole.Parts
-	binding = -1
 	g.made = g.made[:0]
 	if !g.sought {
 		g.touchSlots(len(parts))
@@ -142,25 +141,49 @@ func (g *group) ask(now int64, parts []engine.Op, whole *engine.Result) (binding
 		g.division.split(g, now, parts, results)
 	}
 	for i := 0; i < len(parts); {
-		first, res := i, &results[i]
+		first := i
 		if levels := engine.TreeAt(parts, i); levels > 0 && !parts[i].AsksNothing() {
 			i += levels
 			g.askTree(now, parts, first, i, results)
 		} else {
-			g.askPart(now, &parts[i], i, res)
+			g.askPart(now, &parts[i], i, &results[i])
 			i++
 		}
 		for j := first; j < i; j++ {
 			whole.Work += results[j].Work
 		}
-		if !res.Allowed && (binding < 0 || res.Binds(&results[binding])) {
-			binding = first
-		}
+	}
+	binding = bindingOf(results)
+	if binding >= 0 && results[binding].Status == engine.OK {
+		binding = promiseTurns(g, results)
 	}
 	if g.division.cost > 0 {
 		return g.division.bind(g, now, parts, results, binding)
 	}
 	return binding
+}
+
+// bindingOf returns the limit that binds: an error before a denial, then the longest wait; or -1. Of a tree of classes
+// only the first has an error or a wait.
+func bindingOf(results []engine.Result) (binding int) {
+	binding = -1
+	for i := range results {
+		if !results[i].Allowed && (binding < 0 || results[i].Binds(&results[binding])) {
+			binding = i
+		}
+	}
+	return binding
+}
+
+// promiseTurns promises turns to the caller at the limits that deny it, and returns the limit that binds then. It must
+// not be called if a limit has an error: the caller would not learn its turns, and others would wait for them.
+func promiseTurns(g *group, results []engine.Result) (binding int) {
+	for i := range results {
+		if g.targets[i].rules == nil {
+			g.denied.Delay(&g.calls[i])
+		}
+	}
+	return bindingOf(results)
 }
 
 // touchSlots and touchRecords read the memory in which find will look for the keys of the first parts, side by side as
@@ -209,7 +232,6 @@ func (g *group) askPart(now int64, part *engine.Op, i int, res *engine.Result) {
 		}
 	}
 	c.Ask()
-	g.denied.Delay(c)
 }
 
 // lookAgain replaces the answers of limits that would have granted by their unchanged state. The classes of trees

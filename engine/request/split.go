@@ -80,13 +80,7 @@ func (d *division) bind(g *group, now int64, parts []engine.Op, results []engine
 			return last
 		}
 	}
-	binding = -1
-	for i := range last {
-		if !results[i].Allowed && (binding < 0 || results[i].Binds(&results[binding])) {
-			binding = i
-		}
-	}
-	if binding < 0 {
+	if binding = bindingOf(results[:last]); binding < 0 {
 		return last
 	}
 	return binding

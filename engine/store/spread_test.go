@@ -54,6 +54,54 @@ func TestSpreadOfALargeDebt(t *testing.T) {
 	}
 }
 
+// A request that ends in an error promises no turn, wherever the limit stands that has the error.
+func TestSpreadPromisesNothingInAnError(t *testing.T) {
+	s := New(Config{Shards: 1})
+	defer s.Close()
+	op := engine.Op{Key: []byte("k"), Limit: bucket(1, 1, sec), Tokens: 1, Options: engine.Spread}
+	window := limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Rate: limits.Rate{Period: sec}}
+	other := engine.Op{Key: []byte("other"), Limit: window, Tokens: 1}
+	ask(s, epoch, op)
+	ask(s, epoch, other)
+	other.Limit = bucket(1, 1, sec)
+	for _, parts := range [][]engine.Op{
+		{op, other},
+		{other, op},
+		append([]engine.Op{op}, treeOp(1, bucket(1, 1, sec), []string{"class", "other"}, bucketOf(limits.Class, 1, 1, sec), bucketOf(limits.Class, 1, 1, sec)).Parts...),
+	} {
+		whole := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: parts}
+		var res engine.Result
+		if done := s.TryReadOnly(epoch, &whole, &res); !done || res.Status != engine.WrongType {
+			t.Errorf("%+v: %+v, want an error", parts, res)
+		}
+		if res := ask(s, epoch, whole); res.Status != engine.WrongType {
+			t.Errorf("%+v: %+v, want an error", parts, res)
+		}
+	}
+	if res := ask(s, epoch, op); res.Wait != sec {
+		t.Errorf("the first promise: %+v, want a wait of 1 s", res)
+	}
+}
+
+// The longest wait binds a request after turns were promised, of two equal ones the first.
+func TestSpreadBinds(t *testing.T) {
+	s := New(Config{Shards: 1})
+	defer s.Close()
+	op := engine.Op{Key: []byte("k"), Limit: bucket(1, 1, sec), Tokens: 1, Options: engine.Spread}
+	slow := engine.Op{Key: []byte("slow"), Limit: bucket(1, 1, 2*sec), Tokens: 1}
+	ask(s, epoch, op)
+	ask(s, epoch, slow)
+	all := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{op, slow}}
+	for i, want := range []struct {
+		binding int
+		wait    int64
+	}{{1, 2}, {0, 2}, {0, 3}} {
+		if res := ask(s, epoch, all); res.Allowed || res.Binding != want.binding || res.Wait != want.wait*sec {
+			t.Errorf("request %d: %+v, want %+v", i, res, want)
+		}
+	}
+}
+
 // A check asks a policy's limit with SPREAD, and a full bucket is asked without.
 func TestSpreadOfAPolicy(t *testing.T) {
 	s := New(Config{Shards: 1})
