@@ -37,7 +37,7 @@ func readRate(text string) (fraction, error) {
 		return fraction{}, argument("rate", rateBounds, text)
 	}
 	scaled := times(length, new(big.Rat).SetInt(n.Denom()))
-	if scaled.IsInt() && scaled.Cmp(ratio(mostDuration)) <= 0 && n.Num().Cmp(big.NewInt(mostTokens)) <= 0 {
+	if length.IsInt() && scaled.Cmp(ratio(mostDuration)) <= 0 && n.Num().Cmp(big.NewInt(mostTokens)) <= 0 {
 		return fraction{n.Num().Int64(), scaled.Num().Int64()}, nil
 	}
 	f := nearestBelow(n.Quo(n, length))

@@ -24,3 +24,16 @@ func TestNearestBelowIsNearest(t *testing.T) {
 		}
 	}
 }
+
+// A decimal number of tokens is scaled with its period, unless the period is no whole number of nanoseconds: then the
+// rate is written in its lowest terms.
+func TestRateText(t *testing.T) {
+	for text, want := range map[string]string{
+		"33.3333/0.3333333333333s": "111111/1111111.111111ms",
+		"33.3333/0.3s":             "333333/50m",
+	} {
+		if f, err := readRate(text); err != nil || f.String() != want {
+			t.Errorf("%s is %v, %v, want %s", text, f, err, want)
+		}
+	}
+}
