@@ -116,12 +116,12 @@ func divideUse(g *group, now int64, op *engine.Op, isSettled bool) {
 }
 
 // asPart is the part of a request that a limit of a reservation was.
-func (s *settlement) asPart() engine.Op {
-	op := engine.Op{Key: s.Key, Who: s.Who, Limit: s.Limit}
-	if s.FixedCost {
+func (p *settlement) asPart() engine.Op {
+	op := engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit}
+	if p.FixedCost {
 		op.Options = engine.FixedCost
 	}
-	if s.Else {
+	if p.Else {
 		op.Options |= engine.Else
 	}
 	return op
