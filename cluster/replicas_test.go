@@ -216,7 +216,8 @@ func (s *simulated) showReplicas(number uint32) {
 	for name, n := range s.nodes {
 		s.t.Logf("%s (%s): table %v, %v", name, n.id, n.first.Cluster().Placement, n.keys.Group(int(number)))
 		if g := n.groupOf(number); g != nil {
-			s.t.Logf("%s: leads %t, applied %d, members %v", name, g.OwnStatus().Leads, g.Status().AppliedIndex, g.Members())
+			s.t.Logf("%s: leads %t, applied %d, members %v, Raft %v", name, g.OwnStatus().Leads, g.Status().AppliedIndex, g.Members(),
+				g.Parts().Raft.Stats())
 		}
 	}
 	s.t.Logf("members of the cluster: %v", s.leaderOf(0).first.Members())
@@ -229,6 +230,9 @@ func (s *simulated) untilPlaced(groups, replicas int) (err error) {
 			return nil
 		}
 		time.Sleep(time.Second)
+	}
+	for number := range groups {
+		s.showReplicas(uint32(number) + 1)
 	}
 	return fmt.Errorf("after %v without faults: %w", 200*time.Second, err)
 }
