@@ -224,3 +224,33 @@ func TestRegionsReserve(t *testing.T) {
 		t.Errorf("%d tokens were used or are left, of %d", sum, capacity)
 	}
 }
+
+// Operations on a reservation may follow it in one pipeline, whether it waits for home or not.
+func TestReservedInAPipeline(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c, h := dial(t, region.address), dial(t, home.address)
+	send := func(commands ...string) (replies []string) {
+		fmt.Fprint(c.conn, strings.Join(commands, "\r\n")+"\r\n")
+		for range commands {
+			got, failure := c.all("")
+			replies = append(replies, fmt.Sprint(got, failure))
+		}
+		return replies
+	}
+	for key, before := range map[string]string{"g:dry": "", "g:full": "TB.ACQUIRE g:full 100 1/6h 30 AS before FOR 1m\r\nRL.CANCEL before"} {
+		if before != "" {
+			send(strings.Split(before, "\r\n")...)
+		}
+		got := send("TB.ACQUIRE "+key+" 100 1/6h 10 AS id:"+key+" FOR 1m", "RL.EXTEND id:"+key+" 1 5", "RL.SETTLE id:"+key+" 60", "TB.ACQUIRE mine 9 1/6h 9")
+		if !strings.HasPrefix(got[0], "[10 ") || !strings.HasPrefix(got[1], "[5 ") || !strings.HasPrefix(got[2], "[60 100 ") || len(got[3]) < 5 {
+			t.Errorf("%s: %q", key, got)
+		}
+	}
+	region.end()
+	for _, key := range []string{"g:dry", "g:full"} {
+		if left := leftOf(h, key, 100); left != 40 {
+			t.Errorf("%s: %d tokens are left", key, left)
+		}
+	}
+}

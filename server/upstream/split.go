@@ -23,8 +23,60 @@ type waiting interface {
 	settle(res *engine.Result, done func()) (finished bool)
 }
 
-// decideApart decides a batch with operations on keys of home.
+// decideApart decides a batch with operations on keys of home. The second of two operations on one reservation, and all
+// that come after it, begin when the first one, which may wait for home, is done.
 func (u *Upstream) decideApart(b *engine.Batch) (finished bool) {
+	if u.beforeReserved(b) == len(b.Ops) {
+		return u.decideTogether(b)
+	}
+	return u.decideInTurn(b, b.Clone())
+}
+
+// decideInTurn decides the rest of a batch, a copy.
+func (u *Upstream) decideInTurn(b, rest *engine.Batch) (finished bool) {
+	for len(rest.Ops) > 0 {
+		n, part := u.beforeReserved(rest), *rest
+		part.Ops, part.Results = rest.Ops[:n], rest.Results[:n]
+		part.Done = func() {
+			b.Worked += part.Worked
+			if u.decideInTurn(b, rest) {
+				b.Done()
+			}
+		}
+		if rest.Ops, rest.Results = rest.Ops[n:], rest.Results[n:]; !u.decideTogether(&part) {
+			return false
+		}
+	}
+	return true
+}
+
+// beforeReserved returns the number of operations before the first one on a reservation that an earlier operation makes
+// or extends.
+func (u *Upstream) beforeReserved(b *engine.Batch) int {
+	var ids map[string]bool
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		switch op.Verb {
+		case engine.Extend, engine.Settle:
+			if ids[string(op.Key)] && !b.Atomic {
+				return i
+			}
+		case engine.Reserve:
+		default:
+			continue
+		}
+		if op.Verb != engine.Settle && u.classify(op) == fromPurses {
+			if ids == nil {
+				ids = map[string]bool{}
+			}
+			ids[string(op.Key)] = true
+		}
+	}
+	return len(b.Ops)
+}
+
+// decideTogether decides a batch whose operations need not wait for each other.
+func (u *Upstream) decideTogether(b *engine.Batch) (finished bool) {
 	n := len(b.Ops)
 	s := &split{u: u, batch: b, at: make([]int, 0, n), waiting: make([]waiting, 0, n)}
 	s.rest.Ops = make([]engine.Op, 0, n)
