@@ -43,9 +43,12 @@ func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64
 	return fsm.WriteBackup(to, states, func(e *keyspace.Entry) bool { return !isPurse(e) })
 }
 
-// isPurse reports whether an entry is tokens that its key's home has lent to this cluster or to one of its groups. The
-// home has lent them to that borrower alone, so no copy may have them.
-func isPurse(e *keyspace.Entry) bool { return e.Limit.Algorithm.Home() != limits.NoAlgorithm }
+// isPurse reports whether an entry is tokens that its key's home has lent to this cluster or to one of its groups, or a
+// reservation of some. The home has lent them to that borrower alone, so no copy may have them.
+func isPurse(e *keyspace.Entry) bool {
+	view, err := e.Reserved()
+	return e.Limit.Algorithm.Home() != limits.NoAlgorithm || err == nil && view.IsFromPurses()
+}
 
 // openState returns the state of a group, which another node sends if this one has no replica. Without stale it awaits
 // a leader, as [group.Group.OpenState] does.

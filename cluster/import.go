@@ -28,7 +28,7 @@ type Source struct {
 
 // Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, and all
 // policies and scripts. Group 0 is the last: once it has its state, all groups have theirs, and they decide nothing
-// before. Purses are left out, and reservations for which [CrossesGroups] is true.
+// before. Purses and reservations of their tokens are left out, and reservations for which [CrossesGroups] is true.
 //
 // The cluster must have been formed to begin with this import: a founder had its name in [Options].ImportName. Any node
 // may complete what another node has begun. The error is [ErrNotDue] if the cluster began without the import.

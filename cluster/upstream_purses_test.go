@@ -22,8 +22,8 @@ func bringTokens(decide func(op engine.Op) engine.Result, keys int) {
 	}
 }
 
-// Tokens that another cluster has lent to this one are in no backup, and in no cluster that begins with one: this
-// cluster may go on spending them.
+// Tokens that another cluster has lent to this one are in no backup, and in no cluster that begins with one, and neither
+// are reservations of them: this cluster may go on spending them.
 func TestTokensOfAnotherClusterAreNotCopied(t *testing.T) {
 	const keys = 12
 	for _, groups := range []int{1, 4} {
@@ -57,7 +57,10 @@ func TestTokensOfAnotherClusterAreNotCopied(t *testing.T) {
 					from.Apply(time.Now().UnixNano(), []engine.Op{op}, results)
 					return results[0]
 				}, keys)
-				from.Apply(time.Now().UnixNano(), []engine.Op{acquire("other", 1000, 20)}, make([]engine.Result, 1))
+				request := acquire("key0", 1000, 2)
+				request.Limit, _ = request.Limit.InPurse()
+				reserved := engine.Op{Verb: engine.Reserve, Key: []byte("key"), MaxWait: int64(time.Hour), Parts: []engine.Op{request}}
+				from.Apply(time.Now().UnixNano(), []engine.Op{acquire("other", 1000, 20), reserved}, make([]engine.Result, 2))
 				s.nodes["b"].opt.ImportName = "then"
 				if _, err := s.nodes["b"].Import(t.Context(), Source{Store: from, At: time.Now().UnixNano(),
 					Scratch: t.TempDir()}); err != nil {
@@ -72,6 +75,9 @@ func TestTokensOfAnotherClusterAreNotCopied(t *testing.T) {
 						Key: fmt.Append(nil, "key", i)})[0]; got.Status != engine.NotFound {
 						t.Errorf("the cluster began with %d tokens of key%d", got.Remaining, i)
 					}
+				}
+				if got := do(s.nodes["a"], engine.Op{Verb: engine.Settle, Key: []byte("key"), Tokens: 1})[0]; got.Status != engine.NotFound {
+					t.Errorf("the cluster began with a reservation of these tokens: %+v", got)
 				}
 			})
 		})

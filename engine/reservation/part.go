@@ -157,15 +157,18 @@ func AppendPart(b []byte, op *engine.Op, charged int64, marks []Mark) []byte {
 	if l.Warn != 0 {
 		algorithm |= hasWarn
 	}
-	if len(marks) > 1 {
-		algorithm |= hasMarks
+	if len(marks) > 1 || len(marks) > 0 && l.Algorithm.Home() != limits.NoAlgorithm {
+		algorithm |= hasMarks // also of the one mark of a purse's tokens, so that 0.2.0, which cannot give them back, refuses the state
 	}
 	b = appendParameters(append(b, algorithm, has), l, has)
 	start, size := len(b), int(amountBytes(has))
 	b = append(b, 0, 0, 0, 0, 0)[:start+size]
 	(&Part{amount: b[start:]}).SetCharged(charged)
 	if has&hasMark != 0 {
-		b = appendMarks(binary.AppendVarint(b, marks[0].At), marks)
+		b = binary.AppendVarint(b, marks[0].At)
+	}
+	if algorithm&hasMarks != 0 {
+		b = appendMarks(b, marks)
 	}
 	b = layout.AppendText(b, op.Key)
 	if has&hasHolder != 0 {
@@ -200,12 +203,9 @@ func appendParameters(b []byte, l *limits.Limit, has byte) []byte {
 	return b
 }
 
-// appendMarks appends the marks after the first, if there are any: their number, and of each the difference from the
-// one before it, and its tokens.
+// appendMarks appends the marks after the first: their number, and of each the difference from the one before it, and
+// its tokens.
 func appendMarks(b []byte, marks []Mark) []byte {
-	if len(marks) == 1 {
-		return b
-	}
 	b = binary.AppendUvarint(b, uint64(len(marks)-1))
 	for i, m := range marks[1:] {
 		b = binary.AppendUvarint(binary.AppendVarint(b, m.At-marks[i].At), uint64(m.Tokens))
@@ -216,7 +216,7 @@ func appendMarks(b []byte, marks []Mark) []byte {
 // readMarks returns the bytes of the marks that appendMarks wrote.
 func readMarks(r *engine.PartReader) []byte {
 	n := r.Uvarint()
-	if n < 1 || n >= engine.MaxMarks {
+	if n >= engine.MaxMarks {
 		r.Fail()
 	}
 	marks := r.Rest

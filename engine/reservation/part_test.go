@@ -76,6 +76,22 @@ func TestMarksAreReadAsWritten(t *testing.T) {
 	}
 }
 
+// Version 0.2.0 keeps no purse's mark, and refuses an algorithm that it does not know: with the bit of further marks, it
+// does not know that of any purse.
+func TestPartsOfPursesAreNewerThan020(t *testing.T) {
+	l := limits.Limit{Algorithm: limits.PurseTokenBucket, Capacity: 300, Rate: limits.Rate{Tokens: 1, Period: 1e9}}
+	for _, marks := range [][]Mark{{{-9, 7}}, {{-9, 3}, {8, 4}}} {
+		r := engine.PartReader{Rest: AppendPart(nil, &engine.Op{Key: []byte("key"), Limit: l}, 7, marks)}
+		if r.Rest[0]&hasMarks == 0 {
+			t.Errorf("%v: the algorithm is %d", marks, r.Rest[0])
+		}
+		p := NextPart(&r)
+		if got := p.AppendMarks(nil); r.Bad || len(r.Rest) > 0 || p.Limit != l || !slices.Equal(got, marks) || string(p.Key) != "key" {
+			t.Errorf("%v is read as %+v", marks, p)
+		}
+	}
+}
+
 // Equal marks become one, and so do the marks of windows that are over, and all marks of a balance.
 func TestMarksAreFew(t *testing.T) {
 	const s = int64(1e9)

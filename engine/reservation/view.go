@@ -1,6 +1,11 @@
 package reservation
 
-import "github.com/stintdb/stint/engine"
+import (
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
 
 // View is a reservation as it is shown.
 type View struct {
@@ -27,4 +32,9 @@ func (r State) View() View {
 		v.Parts = append(v.Parts, op)
 	}
 	return v
+}
+
+// IsFromPurses reports whether some tokens of a reservation were taken from purses.
+func (v *View) IsFromPurses() bool {
+	return slices.ContainsFunc(v.Parts, func(p engine.Op) bool { return p.Limit.Algorithm.Home() != limits.NoAlgorithm })
 }

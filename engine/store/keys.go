@@ -1,14 +1,11 @@
 package store
 
 import (
-	"slices"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
-	"github.com/stintdb/stint/engine/reservation"
 )
 
 // What others use of the keys of a store.
@@ -125,9 +122,7 @@ func (s *Store) Purses(visit func(key []byte, limit limits.Limit, t purse.Purse)
 func ReservedFromPurses(s *Store, now int64, visit func(id []byte)) {
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		cursor = s.keys.Scan(cursor, 1024, now, func(e keyspace.Entry) {
-			if e.Limit.Algorithm == limits.Reservation && slices.ContainsFunc(reservation.State(e.Whole().State).View().Parts, func(p engine.Op) bool {
-				return p.Limit.Algorithm.Home() != limits.NoAlgorithm
-			}) {
+			if view, err := e.Reserved(); err == nil && view.IsFromPurses() {
 				visit(e.Key)
 			}
 		})
