@@ -200,7 +200,7 @@ func (p *clusterTimePlayer) catchUp() error {
 	return nil
 }
 
-var readsLocally = regexp.MustCompile(`(?i)^(DBSIZE|SCAN|KEYS|RANDOMKEY|INFO|RL.POLICY (GET|LIST|USAGE|OVERRIDES|CALLERS)|MEMORY STATS|CLIENT TRACKINGINFO)\b`)
+var readsLocally = regexp.MustCompile(`(?i)^(DBSIZE|SCAN|KEYS|RANDOMKEY|INFO|RL.POLICY (GET|LIST|VERSION|USAGE|OVERRIDES|CALLERS)|MEMORY STATS|CLIENT TRACKINGINFO)\b`)
 
 // Next implements transcripttest.Player. A node hands out messages as it applies them.
 func (p *clusterTimePlayer) Next(name string) (string, error) {

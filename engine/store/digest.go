@@ -74,6 +74,9 @@ func appendOp(b []byte, op *engine.Op) []byte {
 	if op.Options&engine.FixedCost != 0 || op.Keep != 0 {
 		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(op.Tokens)), int64(op.Keep))
 	}
+	if op.Weight != 0 {
+		b = binary.AppendVarint(append(b, 'w'), op.Weight)
+	}
 	b = binary.AppendUvarint(b, uint64(len(op.Parts)))
 	for i := range op.Parts {
 		b = appendOp(b, &op.Parts[i])

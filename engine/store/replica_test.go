@@ -125,6 +125,24 @@ func TestDigestDistinguishesStores(t *testing.T) {
 	}
 }
 
+// The sum of policies changes with the weight of a member.
+func TestPoliciesSumKnowsWeights(t *testing.T) {
+	sums := map[[32]byte]int64{}
+	for weight := range int64(4) {
+		s := New(Config{})
+		part := shareOp(fairShare(9, 1, sec), "{}", weight, 0)
+		if res := ask(s, epoch, engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{part}}); res.Status != engine.OK {
+			t.Fatalf("%+v", res)
+		}
+		sum := s.PoliciesSum()
+		if was, known := sums[sum]; known {
+			t.Errorf("weight %d has the sum of weight %d", weight, was)
+		}
+		sums[sum] = weight
+		s.Close()
+	}
+}
+
 // Entries of an expired log do not count again under a longer window, swept or not.
 func TestExpiredLogForgets(t *testing.T) {
 	short, long := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: sec}}, limits.Limit{Algorithm: limits.SlidingLog, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}}
