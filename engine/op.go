@@ -92,7 +92,7 @@ type Op struct {
 	Tokens   int64        // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; AcquireAll: asked of each part without FixedCost; Script: the dialect, ScriptDialect of package store or an earlier one
 	Keep     Keep         // Acquire, Check: grant only if so much remains
 	Weight   int64        // Acquire, of an algorithm that weighs members: 1 to MaxWeight, or 0 for 1
-	MaxWait  int64        // Reserve: remember it for this many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
+	MaxWait  int64        // Reserve: remember it for this many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now; Settle: give nothing back to a purse whose loan is that old, 0 for any age
 	Who      []byte       // the holder of a lease, the member of a fair share, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body; Expect: the fingerprints of the declared keys, one after the other, zeros for a key that did not exist
 	Args     [][]byte     // Command, Script: the arguments, the command's name included; Expect: the names of keys in the keyspace, see package database; Check: with NamedFields, names and values of fields by turns; Settle, Extend: with DeclaredOnly, patterns of package glob
 	KeyFrom  uint32       // Command, Script, Expect: the position in Args of the first declared key

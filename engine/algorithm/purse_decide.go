@@ -29,10 +29,11 @@ func lookPurse(c *Call) {
 // markPurse is the number of the last operation that was prepared: home has not heard yet that these tokens are spent.
 func markPurse(c *Call) int64 { return int64(purse.Load(c.Next[:]).Number) }
 
-// unreservePurse gives back tokens of which home has not heard that they are spent.
+// unreservePurse gives back tokens of which home has not heard that they are spent. After MaxWait, if it is not 0, home may
+// count the whole loan as spent.
 func unreservePurse(c *Call, number int64) {
 	p := purse.Load(c.State)
-	if p.Number == uint64(number) {
+	if p.Number == uint64(number) && (c.Op.MaxWait == 0 || c.Now-p.LentAt() < c.Op.MaxWait) {
 		c.Result.Granted = min(c.Op.Tokens, limits.MaxTokens-p.Tokens)
 		p.Tokens += c.Result.Granted
 		p.UsedAt = c.Now

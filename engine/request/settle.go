@@ -34,7 +34,7 @@ func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, 
 	if readOnly {
 		return false
 	}
-	g.carryOut(now, state, op.PriorAt, res)
+	g.carryOut(now, state, op, res)
 	return true
 }
 
@@ -77,14 +77,14 @@ func (g *group) repeatSettlement(now int64, res *engine.Result) (done bool) {
 
 // carryOut takes the missing tokens, from all limits or from none, and then gives back the tokens that were not used.
 // state is a copy of the reservation, which the settlements refer to.
-func (g *group) carryOut(now int64, state reservation.State, priorAt int64, res *engine.Result) {
-	if !takeMissing(g, now, priorAt, res) {
+func (g *group) carryOut(now int64, state reservation.State, op *engine.Op, res *engine.Result) {
+	if !takeMissing(g, now, op.PriorAt, res) {
 		g.failSettlement(res)
 		return
 	}
 	for i := range g.settlements {
 		p := &g.settlements[i]
-		g.giveBack(now, i)
+		g.giveBack(now, i, op.MaxWait)
 		p.SetCharged(p.amount)
 	}
 	state.MarkSettled()
@@ -154,8 +154,8 @@ func (g *group) loadPresent(now int64, i int, res *engine.Result) {
 }
 
 // giveBack returns what part i was charged beyond its amount, the tokens that were taken last first, or ends its lease.
-// In a History its tokens are no longer reserved.
-func (g *group) giveBack(now int64, i int) {
+// In a History its tokens are no longer reserved. A purse takes tokens back as long as maxAge says.
+func (g *group) giveBack(now int64, i int, maxAge int64) {
 	p := &g.settlements[i]
 	back := max(0, p.Charged()-p.amount)
 	if back == 0 && p.Limit.History == 0 {
@@ -165,16 +165,16 @@ func (g *group) giveBack(now int64, i int) {
 	for _, m := range slices.Backward(g.marks) {
 		n := min(back, m.Tokens)
 		if back -= n; n > 0 || p.Limit.History > 0 {
-			g.giveBackTo(now, i, m, n)
+			g.giveBackTo(now, i, m, n, maxAge)
 		}
 	}
 }
 
 // giveBackTo returns some of the tokens of part i that have one mark. Tokens that do not go back to a purse can go back
 // to its home, which counts them as spent, but for those of a window: they may be from an earlier one.
-func (g *group) giveBackTo(now int64, i int, from reservation.Mark, back int64) {
+func (g *group) giveBackTo(now int64, i int, from reservation.Mark, back, maxAge int64) {
 	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
-	g.parts[i] = engine.Op{Verb: engine.Refund, Key: p.Key, Who: p.Who, Tokens: back}
+	g.parts[i] = engine.Op{Verb: engine.Refund, Key: p.Key, Who: p.Who, Tokens: back, MaxWait: maxAge}
 	place := t.shard.Find(t.tag, p.Key)
 	g.idResult.Clear()
 	if p.isInPurse() && p.Limit.Algorithm != limits.PurseFixedWindow {

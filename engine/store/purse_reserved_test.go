@@ -104,3 +104,27 @@ func TestReservedFromPurseThatIsGone(t *testing.T) {
 		t.Errorf("%d reservations", ids)
 	}
 }
+
+// Home counts an old loan as spent, so its purse takes nothing back, whether its tokens were dropped or there were none.
+func TestReservedFromPurseOfAnOldLoan(t *testing.T) {
+	for _, drops := range []bool{true, false} {
+		p := newPurseOf(t, limits.TokenBucket, 20)
+		p.reserve("young", 12)
+		p.reserve("old", 8)
+		settle := settleAt("young", 10)
+		settle.MaxWait = 3 * sec
+		if p.now += 2 * sec; !drops {
+			settle.Tokens = 12
+		}
+		if res := ask(p.s, p.now, settle); res.Parts[0].Remaining != 12-settle.Tokens || res.Parts[0].Lent != 0 {
+			t.Errorf("of a young loan: %+v", res)
+		}
+		if p.now += sec; drops {
+			ask(p.s, p.now, engine.Op{Verb: engine.Prepare, Key: []byte(p.key), Limit: p.limit, Options: engine.Force})
+		}
+		settle.Key, settle.Tokens = []byte("old"), 1
+		if res := ask(p.s, p.now, settle); res.Parts[0].Remaining != 0 || res.Parts[0].Lent != 7 {
+			t.Errorf("of an old loan, which drops its tokens: %v: %+v", drops, res)
+		}
+	}
+}

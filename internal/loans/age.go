@@ -20,9 +20,12 @@ func (k *Keeper) age(now int64, p *purse.Purse) (isOld, isLate bool) {
 	if k.opt.For == 0 || p.Previous == 0 {
 		return false, false
 	}
-	age, part := time.Duration(now-p.LentAt()), k.opt.For/returnAfter
-	return age >= part, age >= 2*part && p.Tokens > 0
+	age := time.Duration(now - p.LentAt())
+	return age >= k.opt.For/returnAfter, age >= k.MaxAge() && p.Tokens > 0
 }
+
+// MaxAge is the age of a loan at which its tokens are dropped, 0 for none.
+func (k *Keeper) MaxAge() time.Duration { return 2 * (k.opt.For / returnAfter) }
 
 // dropAll drops the tokens of purses, and reports whether all are dropped. Home counts them as spent.
 func (k *Keeper) dropAll(late []found) (ok bool) {

@@ -82,7 +82,7 @@ func (u *Upstream) decideTogether(b *engine.Batch) (finished bool) {
 	s.rest.Ops = make([]engine.Op, 0, n)
 	maySpend := u.opt.LoanTime == 0 || u.keeper.MaySpend(u.opt.Replicas()[0].Now())
 	for i := range b.Ops {
-		if k := u.classify(&b.Ops[i]); !maySpend && k.spends() {
+		if k := u.classify(&b.Ops[i]); !maySpend && (k.spends() || k == settles) {
 			u.counts.failed.Add(1)
 			s.refuse(i, engine.NoHome)
 		} else if k == refuse || (k.spends() || k == byHome || k == atHome) && b.Atomic && len(b.Ops) > 1 {
@@ -140,6 +140,7 @@ func (s *split) add(at int, k kind) {
 		op = engine.Op{Verb: engine.Look, Key: op.Key}
 	case settles:
 		w = &settlement{u: s.u, limits: s.u.opt.Policies.Asked(&op)}
+		op.MaxWait = int64(s.u.keeper.MaxAge())
 	case keepLimits:
 		op = s.u.policyInPurses(&op)
 	case declare:
