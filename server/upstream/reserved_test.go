@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/internal/testwait"
+	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/upstream"
 )
 
@@ -60,6 +62,11 @@ func TestReservedFromHome(t *testing.T) {
 		"RL.EXTEND x:%s 1 12", // too many
 		"RL.EXTEND x:%s 1 12 UPTO",
 		"RL.EXTEND x:%s 2 1",
+		"TB.ACQUIRE g:y:%s 20 1/6h 9 AS y:%s FOR 1m",
+		"RL.EXTEND y:%s 1 30 UPTO", // more than the limit
+		"RL.EXTEND y:%s 1 30 UPTO",
+		"RL.ALL TB g:z:%s 20 1/6h TB zs:%s 99 1/6h TOKENS 4 AS g:z:all:%s FOR 1m",
+		"RL.EXTEND g:z:all:%s 1 30 UPTO",
 	} {
 		got, failure := c.all(strings.ReplaceAll(command, "%s", "region"))
 		want, other := h.all(strings.ReplaceAll(command, "%s", "home"))
@@ -254,3 +261,43 @@ func TestReservedInAPipeline(t *testing.T) {
 		}
 	}
 }
+
+// A process that was stopped drops the tokens of old loans before it settles anything.
+func TestNothingIsSettledBeforeOldLoansAreDropped(t *testing.T) {
+	home := start(t, "", nil)
+	var stopped, drops atomic.Int64
+	region := startWith(t, home.address, homeTimeout, func(d decider.Decider) decider.Decider {
+		return deciderFunc(func(b *engine.Batch) bool {
+			if op := &b.Ops[0]; op.Verb == engine.Prepare && op.Options&engine.Force != 0 && drops.Load() == 0 {
+				b.Results[0].Status = engine.Overloaded
+				return true
+			}
+			return d.Decide(b)
+		})
+	}, func(o *upstream.Options) {
+		replicas := o.Replicas
+		o.LoanTime = time.Minute
+		o.Replicas = func() []upstream.Replica {
+			all := replicas()
+			now := all[0].Now
+			all[0].Now = func() int64 { return now() + stopped.Load() }
+			return all
+		}
+	})
+	c := dial(t, region.address)
+	if got, failure := c.do("TB.ACQUIRE g:1 100 1/6h 10 AS id FOR 1m"); failure != "" || got[0] != 10 {
+		t.Fatalf("%v %s", got, failure)
+	}
+	stopped.Store(int64(45 * time.Second))
+	if got, failure := c.all("RL.SETTLE id 2"); !strings.HasPrefix(failure, "UPSTREAM ") {
+		t.Errorf("with old tokens: %v %s", got, failure)
+	}
+	drops.Store(1)
+	testwait.Until(t, "it is settled", func() bool { got, failure := c.all("RL.SETTLE id 2"); return failure == "" && got[0] == 2 })
+}
+
+// deciderFunc is a function as a decider.
+type deciderFunc func(b *engine.Batch) bool
+
+// Decide implements [decider.Decider].
+func (f deciderFunc) Decide(b *engine.Batch) bool { return f(b) }

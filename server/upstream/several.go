@@ -13,7 +13,7 @@ import (
 type several struct {
 	loans.Several
 	u    *Upstream
-	upTo bool // an extension that is denied is asked again, for as many tokens as there are
+	upTo int64 // an extension that is denied is asked again, for as many of these tokens as there are; 0 for one that is not
 }
 
 func (u *Upstream) newSeveral(op *engine.Op) *several {
@@ -21,15 +21,22 @@ func (u *Upstream) newSeveral(op *engine.Op) *several {
 		Keeper: u.keeper, At: here, Asked: op.Clone(), End: time.Now().Add(u.opt.Timeout), Failed: engine.NoHome,
 	}}
 	request := r.Asked.Request()
-	r.upTo = request.Verb == engine.Extend && request.Options&engine.UpTo != 0
-	if r.upTo {
-		request.Options &^= engine.UpTo
+	if request.Verb == engine.Extend && request.Options&engine.UpTo != 0 {
+		r.upTo, request.Options = request.Tokens, request.Options&^engine.UpTo
 	}
 	r.Limits = u.limitsOf(request)
 	for i := range r.Limits {
 		if p := &r.Limits[i]; u.ofHome(p.Key) {
 			r.Away.Add(i)
 			p.Limit.Algorithm = p.Limit.Algorithm.Base()
+			if r.upTo > 0 && p.Tokens > 0 { // home never lends more than the capacity
+				request.Tokens = min(request.Tokens, p.Limit.Capacity)
+			}
+		}
+	}
+	for i := range r.Limits {
+		if r.upTo > 0 {
+			r.Limits[i].Tokens = min(r.Limits[i].Tokens, request.Tokens)
 		}
 	}
 	if request.Verb == engine.Acquire {
@@ -102,12 +109,12 @@ func (r *several) finish(done func()) {
 
 // isUpTo reports whether an extension was denied that takes fewer tokens, too.
 func (r *several) isUpTo() bool {
-	return r.upTo && r.Result.Status == engine.OK && !r.Result.Allowed
+	return r.upTo > 0 && r.Result.Status == engine.OK && !r.Result.Allowed
 }
 
 // askUpTo asks for as many tokens as there are, now that home has lent all that it has.
 func (r *several) askUpTo() {
-	r.upTo = false
+	r.Asked.Tokens, r.upTo = r.upTo, 0
 	r.Asked.Options |= engine.UpTo
 	b := &engine.Batch{Ops: []engine.Op{r.Asked}, Results: make([]engine.Result, 1)}
 	b.Done = func() {
