@@ -162,7 +162,22 @@ func TestReservationsOfAnEarlierProcess(t *testing.T) {
 			t.Fatal(failure)
 		}
 	}
+	var most atomic.Int64
+	reserved, decides := again.Reserved, again.Decider
+	again.Reserved = func(now int64, visit func(id []byte)) {
+		for i := range 3000 {
+			visit(fmt.Append(nil, "other:", i))
+		}
+		reserved(now, visit)
+	}
+	again.Decider = deciderFunc(func(b *engine.Batch) bool {
+		most.Store(max(most.Load(), int64(len(b.Ops))))
+		return decides.Decide(b)
+	})
 	upstream.New(again).Close(t.Context())
+	if n := most.Load(); n == 0 || n > 1024 {
+		t.Errorf("%d operations in one batch", n)
+	}
 	for id, want := range map[string]string{"home": "[-1]", "here": "[1 9 8]"} {
 		if got, failure := c.all("RL.SETTLE " + id + " 1"); failure != "" || fmt.Sprint(got[:min(3, len(got))]) != want {
 			t.Errorf("%s: %v %s, want %s", id, got, failure, want)

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +53,8 @@ const (
 	tidyEvery = time.Second
 	restFor   = 250 * time.Millisecond
 	maxIdle   = 4096 // keys whose tokens are returned in one round
+
+	dropTogether = 1024 // keys whose tokens are dropped in one batch
 )
 
 // Upstream decides on keys of home, and hands on operations on others. It implements [decider.Decider].
@@ -157,8 +160,8 @@ func (u *Upstream) dropAll() {
 			ops = append(ops, engine.Op{Verb: engine.Delete, Key: append([]byte(nil), id...)})
 		})
 	}
-	if len(ops) > 0 {
-		loans.Do(u.opt.Decider.Decide, ops...)
+	for some := range slices.Chunk(ops, dropTogether) {
+		loans.Do(u.opt.Decider.Decide, some...)
 	}
 }
 
