@@ -1,6 +1,6 @@
 import type { EventEmitter } from "node:events";
 import { shown } from "./arguments.js";
-import { type Node, Nodes } from "./nodes.js";
+import { Node, Nodes } from "./nodes.js";
 import type { Time } from "./time.js";
 import { InvalidError, type StintError, UnauthenticatedError, UnavailableError, ofReply } from "./errors.js";
 
@@ -114,7 +114,7 @@ interface Address { host?: string; port?: number }
 function nodeOf(client: Client, elsewhere?: Address): Node {
     const { host = "localhost", port = 6379 } = elsewhere ?? addressOf(client);
     const driver = "isOpen" in client ? new ReconnectingDriver(nodeRedis(client, elsewhere)) : new ReconnectingDriver(ioredis(client, elsewhere));
-    return { address: `${host}:${port}`, driver };
+    return new Node(`${host}:${port}`, driver);
 }
 
 function addressOf(client: Client): Address {

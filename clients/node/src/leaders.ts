@@ -27,16 +27,8 @@ export class Leaders {
         return is;
     }
 
-    /** Has them asked for again soon: a node has redirected a command. */
+    /** Has them asked for again soon: a node has redirected a command, or failed. */
     distrust(): void { this.#isOld = true; }
-
-    /** Forgets what a node leads. */
-    forget(place: number): void {
-        this.#isOld = true;
-        this.#bySlot?.forEach((at, slot, all) => {
-            if (at === place + 1) { all[slot] = 0; }
-        });
-    }
 
     /** Takes the reply to CLUSTER SLOTS. placeOf has the node at an address, or -1. */
     learn(reply: unknown, placeOf: (address: string) => number): void {

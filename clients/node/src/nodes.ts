@@ -5,11 +5,36 @@ import { Leaders } from "./leaders.js";
 /** The most nodes, with those that redirections name. */
 const mostNodes = 32;
 
+/** Milliseconds without commands after a failure. They double with each one until the node answers. */
+const firstPause = 1_000, longestPause = 60_000;
+
 /** A server. */
-export interface Node {
-    /** Its host and port, with a colon between them. */
-    readonly address: string;
-    readonly driver: Driver;
+export class Node {
+    #pause = 0; // milliseconds; 0: it has answered since it failed last
+    #end = 0; // of the pause, a time of performance.now()
+
+    /** Address is its host and port, with a colon between them. */
+    constructor(readonly address: string, readonly driver: Driver) {}
+
+    /** Whether it failed lately and has not answered since. */
+    get isPaused(): boolean { return this.#pause > 0 && performance.now() < this.#end; }
+
+    answered(): void { this.#pause = 0; }
+
+    /**
+     * Begins a pause, unless there is one. A node whose reply was overdue, and that has not answered since its last pause, gets another
+     * connection, because the present one may have died without a sign.
+     */
+    failed(isOverdue: boolean): void {
+        if (this.isPaused) {
+            return;
+        }
+        if (isOverdue && this.#pause > 0) {
+            this.driver.renew?.(firstPause);
+        }
+        this.#pause = Math.min(2 * this.#pause || firstPause, longestPause);
+        this.#end = performance.now() + this.#pause;
+    }
 }
 
 /**
@@ -36,23 +61,21 @@ export class Nodes implements Driver {
 
     close(): void { this.#nodes.forEach(({ driver }) => { driver.close(); }); }
 
-    /** The node that leads the key of a command, or the current one. */
+    /** The node that leads the key of a command, or the current one if none is known or it is paused. */
     #for(words: readonly Word[]): Node {
-        return this.#nodes[this.#leaders.of(words)] ?? this.#current;
+        const leader = this.#nodes[this.#leaders.of(words)];
+        return leader === undefined || leader.isPaused ? this.#current : leader;
     }
 
     #send(node: Node, words: readonly Word[], call: Call, others: number): Promise<unknown> {
-        return this.#ask(node, words, call).then((reply) => {
-            this.#learnIfDue();
-            return reply;
-        }, (error: unknown) => {
+        return this.#ask(node, words, call).catch((error: unknown) => {
             const leader = this.#moved(error);
             if (leader) {
                 this.#learnIfDue();
                 return this.#ask(leader, words, call);
             }
             if (cannotServe(error)) {
-                this.#leave(node);
+                this.#leave(node, false);
             }
             if (others > 0 && !call.isOver && error instanceof UnavailableError && error.reason === "not-sent") {
                 return this.#send(this.#current, words, call, others - 1);
@@ -62,16 +85,22 @@ export class Nodes implements Driver {
     }
 
     #ask(node: Node, words: readonly Word[], call: Call): Promise<unknown> {
-        call.overdue = () => { this.#leave(node); };
-        return node.driver.send(words, call);
+        call.overdue = () => { this.#leave(node, true); };
+        return node.driver.send(words, call).then((reply) => {
+            if (!call.isOver) {
+                node.answered();
+            }
+            this.#learnIfDue();
+            return reply;
+        });
     }
 
-    /** Goes on to the node after this one, unless that has been done already, and forgets what it leads. */
-    #leave(node: Node): void {
-        const place = this.#nodes.indexOf(node);
-        this.#leaders.forget(place);
+    /** Leaves a failed node alone for a while, and goes on to the node after it, unless that has been done already. */
+    #leave(node: Node, isOverdue: boolean): void {
+        node.failed(isOverdue);
+        this.#leaders.distrust();
         if (this.#current === node) {
-            this.#current = this.#nodes[(place + 1) % this.#nodes.length] ?? node;
+            this.#current = this.#nodes[(this.#nodes.indexOf(node) + 1) % this.#nodes.length] ?? node;
         }
     }
 

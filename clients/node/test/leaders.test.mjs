@@ -26,8 +26,8 @@ after(async () => {
 });
 
 /** A function that asks about twenty new keys, and returns whether the server decided all. */
-function asking(clients) {
-    const limiter = new Limiter(clients, { whenDown: failClosed(), timeout: "30s", connectTimeout: "30s", onBreaker: () => {} });
+function asking(clients, options) {
+    const limiter = new Limiter(clients, { whenDown: failClosed(), timeout: "30s", connectTimeout: "30s", onBreaker: () => {}, ...options });
     ends.unshift(() => { limiter.close(); });
     let asked = 0;
     return async () => {
@@ -46,17 +46,23 @@ test("slots", () => {
     }
 });
 
+/** Two nodes, and their ports. The first leads the lower half of the slots, the second the upper half. */
+async function twoLeaders(secondHost = "127.0.0.1") {
+    const nodes = [new Scripted(), new Scripted()], ports = [await nodes[0].listen(), await nodes[1].listen(secondHost)];
+    const range = (i) => `*3\r\n:${8192 * i}\r\n:${8192 * i + 8191}\r\n*2\r\n+${["127.0.0.1", secondHost][i]}\r\n:${ports[i]}`;
+    for (const node of nodes) {
+        node.reply = granted;
+        node.slots = `*2\r\n${range(0)}\r\n${range(1)}`;
+        ends.push(() => { node.close(); });
+    }
+    return { nodes, ports };
+}
+
 for (const [name, open] of Object.entries(libraries)) {
     for (const given of [1, 2]) {
         test(`calls go to the leaders, of which ${given} are given (${name})`, async () => {
-            const nodes = [new Scripted(), new Scripted()], ports = [];
-            for (const node of nodes) {
-                ports.push(await node.listen());
-                ends.push(() => { node.close(); });
-            }
-            const range = (i) => `*3\r\n:${8192 * i}\r\n:${8192 * i + 8191}\r\n*2\r\n+127.0.0.1\r\n:${ports[i]}`;
+            const { nodes, ports } = await twoLeaders();
             nodes.forEach((node, own) => {
-                node.slots = `*2\r\n${range(0)}\r\n${range(1)}`;
                 node.replyTo = (words) => {
                     const leader = Math.floor(slotOf(words) / 8192);
                     return leader === own ? granted : `-MOVED 7 127.0.0.1:${ports[leader]}`;
@@ -70,6 +76,16 @@ for (const [name, open] of Object.entries(libraries)) {
             });
         });
     }
+
+    test(`a leader whose connection died without a sign gets another one (${name})`, async () => {
+        const { nodes, ports } = await twoLeaders();
+        const ask = asking(ports.map(open), { timeout: "50ms", breaker: { failures: Infinity } });
+        const isAsked = async () => { await ask(); return nodes[1].commands.length > 0; };
+        await until(isAsked);
+        nodes[1].ignorePresent();
+        nodes[1].commands.length = 0;
+        await until(isAsked);
+    });
 }
 
 test("the next node is asked if one is gone", async () => {

@@ -54,8 +54,13 @@ export class Scripted {
         return answer ?? this.replyTo(words);
     }
 
-    async listen() {
-        await new Promise((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    /** Ignores what comes on the present connections. */
+    ignorePresent() {
+        for (const socket of this.#sockets) { socket.removeAllListeners("data").resume(); }
+    }
+
+    async listen(host = "127.0.0.1") {
+        await new Promise((resolve) => this.#server.listen(0, host, resolve));
         return this.#server.address().port;
     }
 
