@@ -15,14 +15,14 @@ const slotCount = 16_384;
 export class Leaders {
     #bySlot: Uint8Array | undefined; // a place and 1; 0: not known
     #asked = -every; // time of performance.now()
-    #isOld = false;
+    #isOld = false; // since a redirection or a failure, or there is no reply yet
 
     /** Whether the leaders are to be asked for now. Then it takes it that they are. */
     isDue(now: number): boolean {
         const is = now - this.#asked >= (this.#isOld ? again : every);
         if (is) {
             this.#asked = now;
-            this.#isOld = false;
+            this.#isOld = true;
         }
         return is;
     }
@@ -37,6 +37,7 @@ export class Leaders {
         for (const [first, last, [host, port]] of ranges) {
             this.#bySlot?.fill(placeOf(`${host}:${port}`) + 1, first, last + 1);
         }
+        this.#isOld = false;
     }
 
     /** The node that leads the key of a command, or -1. */

@@ -9,7 +9,7 @@ import { Redis } from "ioredis";
 import { createClient } from "redis";
 
 import { InvalidError, Limiter, failClosed, perSecond } from "../dist/esm/index.js";
-import { slotOf } from "../dist/esm/leaders.js";
+import { Leaders, slotOf } from "../dist/esm/leaders.js";
 import { Scripted } from "./scripted.mjs";
 import { startServer } from "./server.mjs";
 
@@ -57,6 +57,13 @@ async function twoLeaders(secondHost = "127.0.0.1") {
     }
     return { nodes, ports };
 }
+
+test("leaders are asked for again after a second if there was no reply, and after ten seconds if there was", () => {
+    const leaders = new Leaders(), due = (now) => leaders.isDue(now);
+    assert.deepEqual([0, 999, 1000].map(due), [true, false, true]);
+    leaders.learn([], () => -1);
+    assert.deepEqual([2000, 10_999, 11_000].map(due), [false, false, true]);
+});
 
 for (const [name, open] of Object.entries(libraries)) {
     for (const given of [1, 2]) {
