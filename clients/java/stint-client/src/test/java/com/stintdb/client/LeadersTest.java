@@ -43,14 +43,20 @@ class LeadersTest {
         }
     }
 
-    /** Two nodes that redirect: the first leads the lower half of the slots, the second the upper half. */
+    /** Lets each of two nodes show that the first leads the lower half of the slots, and the second the upper half. */
+    private static void divide(Scripted low, Scripted high) {
+        String slots = "*2\r\n*3\r\n:0\r\n:8191\r\n*2\r\n+127.0.0.1\r\n:" + port(low) + "\r\n*3\r\n:8192\r\n:16383\r\n*2\r\n+127.0.0.1\r\n:" + port(high);
+        low.slots = slots;
+        high.slots = slots;
+    }
+
+    /** Two nodes that redirect. */
     private void callsGoToTheLeaders(int given) throws Exception {
         try (Scripted low = new Scripted();
                 Scripted high = new Scripted()) {
             List<Scripted> nodes = List.of(low, high);
-            String slots = "*2\r\n*3\r\n:0\r\n:8191\r\n*2\r\n+127.0.0.1\r\n:" + port(low) + "\r\n*3\r\n:8192\r\n:16383\r\n*2\r\n+127.0.0.1\r\n:" + port(high);
+            divide(low, high);
             for (Scripted node : nodes) {
-                node.slots = slots;
                 node.replyByKey = key -> {
                     Scripted leader = SlotHash.getSlot(key) < 8192 ? low : high;
                     return leader == node ? NodesTest.GRANTED : "-MOVED 7 127.0.0.1:" + port(leader);
@@ -64,6 +70,28 @@ class LeadersTest {
                 });
             }
         }
+    }
+
+    @Test
+    void aLeaderWhoseConnectionDiedWithoutASignGetsAnotherOne() throws Exception {
+        try (Scripted low = new Scripted();
+                Scripted high = new Scripted()) {
+            divide(low, high);
+            low.reply = NodesTest.GRANTED;
+            high.reply = NodesTest.GRANTED;
+            try (Limiter limiter = Limiter.builder(Policy.failClosed(), low.url(), high.url()).timeout(Duration.ofMillis(50)).connectTimeout(LONG)
+                    .breaker(Integer.MAX_VALUE, LONG).build()) {
+                until(() -> isAsked(limiter, low) && isAsked(limiter, high));
+                high.ignorePresent();
+                high.commands.clear();
+                until(() -> isAsked(limiter, high));
+            }
+        }
+    }
+
+    private boolean isAsked(Limiter limiter, Scripted node) {
+        ask(limiter);
+        return !node.commands.isEmpty();
     }
 
     private static String port(Scripted node) {

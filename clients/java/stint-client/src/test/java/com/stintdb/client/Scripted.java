@@ -16,6 +16,8 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.UnaryOperator;
 
@@ -31,6 +33,7 @@ final class Scripted implements AutoCloseable {
 
     private final ServerSocket listener;
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
+    private final Set<Socket> ignored = ConcurrentHashMap.newKeySet();
     final List<List<String>> commands = new CopyOnWriteArrayList<>();
     volatile String reply = "+OK";
     volatile UnaryOperator<String> replyByKey = key -> reply;
@@ -45,6 +48,11 @@ final class Scripted implements AutoCloseable {
 
     String url() {
         return "redis://127.0.0.1:" + listener.getLocalPort();
+    }
+
+    /** Ignores what comes on the present connections. */
+    void ignorePresent() {
+        ignored.addAll(sockets);
     }
 
     private void accept() {
@@ -72,6 +80,9 @@ final class Scripted implements AutoCloseable {
                     byte[] word = in.readNBytes(number(in));
                     in.skipNBytes(2);
                     words.add(shown(word));
+                }
+                if (ignored.contains(socket)) {
+                    continue;
                 }
                 out.write((answer(words) + "\r\n").getBytes(StandardCharsets.UTF_8));
             }

@@ -33,19 +33,9 @@ final class Leaders {
         return true;
     }
 
-    /** Has them asked for again soon: a node has redirected a command. */
+    /** Has them asked for again soon: a node has redirected a command, or failed. */
     synchronized void distrust() {
         isOld = true;
-    }
-
-    /** Forgets what a node leads. */
-    synchronized void forget(int place) {
-        isOld = true;
-        for (int slot = 0; slot < bySlot.length; slot++) {
-            if (bySlot[slot] == (byte) (place + 1)) {
-                bySlot[slot] = 0;
-            }
-        }
     }
 
     /** Takes the reply to CLUSTER SLOTS. placeOf has the node at an address, or -1. */

@@ -115,10 +115,10 @@ public final class LettuceDriver implements Driver {
         return reply;
     }
 
-    /** The node that leads the key of a command, or the current one. */
+    /** The node that leads the key of a command, or the current one if none is known or it is paused. */
     private Node nodeFor(byte[][] words) {
         int leader = leaders.of(words);
-        return leader < 0 ? current.get() : nodes.get(leader);
+        return leader < 0 || nodes.get(leader).isPaused() ? current.get() : nodes.get(leader);
     }
 
     /** Asks a node for the leaders. Those at addresses that were neither given nor named by a redirection stay unknown: they may be out of reach. */
@@ -134,14 +134,7 @@ public final class LettuceDriver implements Driver {
     }
 
     private void send(byte[][] words, CompletableFuture<@Nullable Object> reply, Node node, int attempts) {
-        CompletableFuture<@Nullable Object> sent = node.send(words);
-        reply.whenComplete((nothing, error) -> {
-            if (error instanceof CancellationException && !sent.isDone()) { // it is overdue
-                leave(node);
-                sent.cancel(false);
-            }
-        });
-        sent.whenComplete((answer, error) -> {
+        ask(node, words, reply).whenComplete((answer, error) -> {
             if (nodes.size() > 1 && leaders.isDue()) {
                 learn(current.get());
             }
@@ -156,7 +149,7 @@ public final class LettuceDriver implements Driver {
                 return;
             }
             if (cannotServe(error)) {
-                leave(node);
+                leave(node, false);
             }
             if (attempts > 1 && wasNotSent(error) && !reply.isDone()) {
                 send(words, reply, current.get(), attempts - 1);
@@ -171,25 +164,45 @@ public final class LettuceDriver implements Driver {
         Node node = new Node(client, nodeFor(words).address);
         CompletableFuture<@Nullable Object> reply = new CompletableFuture<>();
         reply.whenComplete((answer, error) -> node.end());
-        redirect(words, reply, node);
+        node.firstAttempt.whenComplete((nothing, failure) -> {
+            if (!reply.isDone()) {
+                complete(reply, node.send(words));
+            }
+        });
         node.open();
         return reply;
     }
 
     /** Sends a command, which no server has carried out, to the node that a server has named. It waits for the connection to a new one. */
-    private static void redirect(byte[][] words, CompletableFuture<@Nullable Object> reply, Node target) {
+    private void redirect(byte[][] words, CompletableFuture<@Nullable Object> reply, Node target) {
         target.firstAttempt.whenComplete((nothing, failure) -> {
-            if (reply.isDone()) {
-                return;
+            if (!reply.isDone()) {
+                complete(reply, ask(target, words, reply));
             }
-            target.send(words).whenComplete((answer, error) -> {
-                if (error == null) {
-                    reply.complete(answer);
-                } else {
-                    reply.completeExceptionally(error);
-                }
-            });
         });
+    }
+
+    private static void complete(CompletableFuture<@Nullable Object> reply, CompletableFuture<@Nullable Object> sent) {
+        sent.whenComplete((answer, error) -> {
+            if (error == null) {
+                reply.complete(answer);
+            } else {
+                reply.completeExceptionally(error);
+            }
+        });
+    }
+
+    /** Sends a command until the reply that a caller waits for is canceled, as it is overdue. */
+    private CompletableFuture<@Nullable Object> ask(Node node, byte[][] words, CompletableFuture<@Nullable Object> reply) {
+        CompletableFuture<@Nullable Object> sent = node.send(words);
+        reply.whenComplete((nothing, error) -> {
+            if (error instanceof CancellationException && !sent.isDone()) {
+                leave(node, true);
+                sent.cancel(false);
+            }
+        });
+        sent.thenRun(node::answered);
+        return sent;
     }
 
     /** The node that a MOVED reply names; null if the error is another one, or there is no room for another node. */
@@ -218,9 +231,10 @@ public final class LettuceDriver implements Driver {
         }
     }
 
-    /** Goes on to the node after this one, unless that has been done already, and forgets what it leads. */
-    private void leave(Node node) {
-        leaders.forget(nodes.indexOf(node));
+    /** Leaves a failed node alone for a while, and goes on to the node after it, unless that has been done already. */
+    private void leave(Node node, boolean isOverdue) {
+        node.failed(isOverdue);
+        leaders.distrust();
         if (nodes.size() > 1) {
             current.compareAndSet(node, nodes.get((nodes.indexOf(node) + 1) % nodes.size()));
         }

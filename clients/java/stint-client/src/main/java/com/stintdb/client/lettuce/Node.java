@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Node {
     private static final byte[][] PING = {"PING".getBytes(StandardCharsets.US_ASCII)};
+    private static final Duration FIRST_PAUSE = Duration.ofSeconds(1); // without commands after a failure. It doubles until the node answers
+    private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
 
     final RedisURI address;
     /** Completed once the first attempt to connect is over: whether it ended with a connection. */
@@ -39,6 +41,8 @@ final class Node {
     private volatile @Nullable StatefulRedisConnection<byte[], byte[]> connection;
     private volatile @Nullable UnauthenticatedException refusal; // of the login; each attempt meets it again until one succeeds
     private volatile @Nullable Throwable failure; // of the last attempt to connect
+    private volatile long pause; // in nanoseconds; 0: it has answered since it failed last
+    private volatile long paused; // the beginning of the pause, a time of System.nanoTime()
     private long opened; // guarded by this, as all below
     private int generation; // of the connection, and of the attempt to make one
     private int failures; // in a row
@@ -111,6 +115,36 @@ final class Node {
         firstAttempt.complete(false);
         long ms = Math.min(50L * times, 100); // with the time to the breaker's next probe, less than 500 after the server's return
         Timer.after(TimeUnit.MILLISECONDS.toNanos(ms), this::open);
+    }
+
+    /** Whether it failed lately and has not answered since. */
+    boolean isPaused() {
+        return pause > 0 && System.nanoTime() - paused < pause;
+    }
+
+    void answered() {
+        if (pause > 0) {
+            pause = 0;
+        }
+    }
+
+    /**
+     * Begins a pause, unless there is one. A node whose reply was overdue, and that has not answered since its last pause, gets another connection, because the
+     * present one may have died without a sign.
+     */
+    void failed(boolean isOverdue) {
+        long last;
+        synchronized (this) {
+            if (isPaused()) {
+                return;
+            }
+            last = pause;
+            paused = System.nanoTime();
+            pause = Math.min(Math.max(2 * last, FIRST_PAUSE.toNanos()), LONGEST_PAUSE.toNanos());
+        }
+        if (isOverdue && last > 0) {
+            renew(FIRST_PAUSE);
+        }
     }
 
     /** Makes another connection in place of the present one, or of the attempt to make one, if that is as old as this. */
