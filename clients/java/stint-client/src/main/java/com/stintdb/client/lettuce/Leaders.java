@@ -20,7 +20,7 @@ final class Leaders {
 
     private volatile byte[] bySlot = {}; // a place and 1; 0: not known. A call that reads an old one is redirected or forwarded
     private long asked = System.nanoTime() - EVERY;
-    private boolean isOld;
+    private boolean isOld; // since a redirection or a failure, or there is no reply yet
 
     /** Whether the leaders are to be asked for now. Then it takes it that they are. */
     synchronized boolean isDue() {
@@ -29,7 +29,7 @@ final class Leaders {
             return false;
         }
         asked = now;
-        isOld = false;
+        isOld = true;
         return true;
     }
 
@@ -53,6 +53,7 @@ final class Leaders {
             }
         }
         bySlot = learned;
+        isOld = false;
     }
 
     /** The node that leads the key of a command, or -1. */
