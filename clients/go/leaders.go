@@ -11,6 +11,9 @@ import (
 // slotCount is the number of hash slots that a cluster divides among its groups.
 const slotCount = 16384
 
+// maxPlaces is the number of nodes that can be leaders for a client: the first ones.
+const maxPlaces = 255
+
 const (
 	learnEvery = 10 * time.Second // leaders change without a word while nodes forward
 	learnAgain = time.Second      // after a redirection or a failure
@@ -44,48 +47,62 @@ func (l *leaders) forget(place int) {
 	}
 }
 
-// divide divides commands by the nodes to send them to. Those without a known leader are for the node nil. The result
-// is nil if no leader is known.
-func (n *nodes) divide(commands []redis.Cmder) map[*redis.Client][]redis.Cmder {
+// leader is the node that leads a key's group, nil if it is not known. It asks for the leaders if it is time to.
+func (n *nodes) leader(key string) *redis.Client {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if now := time.Now(); len(n.clients) > 1 && !n.closed && n.leaders.isDue(now) {
 		n.leaders.asked, n.leaders.isOld = now, false
 		go n.learn(n.clients[n.current])
+		for client, isAsked := range n.left {
+			if !isAsked {
+				n.left[client] = true
+				go n.ping(client)
+			}
+		}
 	}
-	if !n.leaders.areKnown {
+	if !n.leaders.areKnown || key == "" {
 		return nil
 	}
-	divided := map[*redis.Client][]redis.Cmder{}
-	for _, command := range commands {
-		leader := n.leaderOf(keyOf(command.Args()))
-		divided[leader] = append(divided[leader], command)
-	}
-	return divided
-}
-
-// leaderOf is the node that leads a key's group, nil if it is not known. The lock is held.
-func (n *nodes) leaderOf(key string) *redis.Client {
-	if place := n.leaders.bySlot[slotOf(key)]; key != "" && place > 0 {
+	if place := n.leaders.bySlot[slotOf(key)]; place > 0 {
 		return n.clients[place-1]
 	}
 	return nil
 }
 
+// ping asks a node that was left whether it answers again.
+func (n *nodes) ping(client *redis.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_, silent := classify(client.Ping(ctx).Err())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if silent {
+		n.left[client] = false
+		return
+	}
+	delete(n.left, client)
+	n.leaders.isOld = true
+}
+
 // learn asks a node for the leaders. Those at addresses that were neither given nor named by a redirection stay
-// unknown, because they may be out of reach from here.
+// unknown, because they may be out of reach from here, and so do those that were left.
 func (n *nodes) learn(client *redis.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	ranges, err := client.ClusterSlots(ctx).Result() //nolint:staticcheck // it is shorter than CLUSTER SHARDS
-	if err != nil {
-		return
-	}
+	slots := client.ClusterSlots(ctx) //nolint:staticcheck // it is shorter than CLUSTER SHARDS
+	ranges, err := slots.Result()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if err != nil {
+		n.leaders.isOld = n.leaders.isOld || cannotServe([]redis.Cmder{slots})
+		return
+	}
 	places := map[string]uint8{}
-	for i, client := range n.clients {
-		places[client.Options().Addr] = uint8(i + 1)
+	for i, client := range n.clients[:min(len(n.clients), maxPlaces)] {
+		if _, left := n.left[client]; !left {
+			places[client.Options().Addr] = uint8(i + 1)
+		}
 	}
 	n.leaders.areKnown, n.leaders.bySlot = len(ranges) > 1, [slotCount]uint8{}
 	for _, r := range ranges {

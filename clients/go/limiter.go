@@ -22,7 +22,7 @@ type Limiter struct {
 
 // connection is shared by limiters made from one another with With.
 type connection struct {
-	pipe    *pipe
+	pipes   *pipes
 	breaker *breaker
 	first   firstCalls
 	streams estimates
@@ -199,7 +199,7 @@ func start(s sender, set settings, closeSender func() error) *Limiter {
 		}
 		return nil
 	}
-	c.pipe = newPipe(watched{s, c.breaker, set.timeout})
+	c.pipes = newPipes(s, func(s sender) *pipe { return newPipe(watched{s, c.breaker, set.timeout}) })
 	return &Limiter{c, set}
 }
 
@@ -234,7 +234,7 @@ func (l *Limiter) Close() (err error) {
 	l.once.Do(func() {
 		l.end()
 		l.breaker.close()
-		l.pipe.close()
+		l.pipes.close()
 		err = l.connection.close()
 	})
 	return err
@@ -278,7 +278,7 @@ func (l *Limiter) askWithin(ctx context.Context, timeout time.Duration, argument
 	}
 	begun := time.Now()
 	c := newCall(redis.NewCmd(ctx, arguments...))
-	err = l.pipe.do(ctx, l.first.within(timeout), c)
+	err = l.pipes.of(arguments).do(ctx, l.first.within(timeout), c)
 	l.first.end()
 	if l.left != nil && err != nil && c.state.Load() == sent {
 		*l.left = c

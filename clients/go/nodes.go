@@ -15,9 +15,9 @@ import (
 // maxNodes bounds the addresses that redirections may add to those given.
 const maxNodes = 32
 
-// nodes sends each command to the node that leads the group of its key, and commands without a known leader to one of
-// the addresses, always the same while it answers. It goes on to the next when a connection fails, when a reply is
-// overdue, and when a node replies that it cannot serve; it follows MOVED replies to the nodes they name.
+// nodes sends commands to one of the addresses, always the same while it answers. It goes on to the next when a
+// connection fails, when a reply is overdue, and when a node replies that it cannot serve; it follows MOVED replies to
+// the nodes they name. It knows the nodes that lead the groups of keys.
 type nodes struct {
 	timeout time.Duration // after which a reply is overdue
 	connect func(address string) *redis.Client
@@ -26,36 +26,20 @@ type nodes struct {
 	clients []*redis.Client
 	current int
 	closed  bool
+	left    map[*redis.Client]bool // nodes that were left and have not answered PING since; true: it is on its way
 	leaders leaders
 }
 
 func newNodes(addresses []string, timeout time.Duration, connect func(string) *redis.Client) *nodes {
-	n := &nodes{timeout: timeout, connect: connect}
+	n := &nodes{timeout: timeout, connect: connect, left: map[*redis.Client]bool{}}
 	for _, address := range addresses {
 		n.clients = append(n.clients, connect(address))
 	}
 	return n
 }
 
+// send sends commands to the current node, or to the next that can be reached.
 func (n *nodes) send(ctx context.Context, commands []redis.Cmder) {
-	divided := n.divide(commands)
-	if divided == nil {
-		n.sendToAny(ctx, commands)
-		return
-	}
-	var all sync.WaitGroup
-	for leader, commands := range divided {
-		all.Go(func() {
-			if leader == nil || !n.sendTo(ctx, leader, commands) {
-				n.sendToAny(ctx, commands)
-			}
-		})
-	}
-	all.Wait()
-}
-
-// sendToAny sends commands to the current node, or to the next that can be reached.
-func (n *nodes) sendToAny(ctx context.Context, commands []redis.Cmder) {
 	for range n.count() {
 		if n.sendTo(ctx, n.pick(), commands) {
 			return
@@ -110,14 +94,24 @@ func (n *nodes) pick() *redis.Client {
 	return n.clients[n.current]
 }
 
-// leave goes on to the node after this one, unless another call has done so already, and forgets what the node leads.
+// leave goes on to the node after this one, unless another call has done so already, and takes it that the node leads
+// nothing until it answers a PING.
 func (n *nodes) leave(client *redis.Client) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.leaders.forget(slices.Index(n.clients, client))
+	n.left[client] = n.left[client]
 	if n.clients[n.current] == client {
 		n.current = (n.current + 1) % len(n.clients)
 	}
+}
+
+// isLeft reports whether a node was left and has not answered PING since.
+func (n *nodes) isLeft(client *redis.Client) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, left := n.left[client]
+	return left
 }
 
 // turnTo makes the node at an address the current one; nil if there is no room for another.

@@ -151,10 +151,8 @@ func (u universal) node(ctx context.Context, key string) *redis.Client {
 }
 
 func (n *nodes) node(_ context.Context, key string) *redis.Client {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if leader := n.leaderOf(key); leader != nil {
+	if leader := n.leader(key); leader != nil {
 		return leader
 	}
-	return n.clients[n.current]
+	return n.pick()
 }
