@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,9 @@ import pytest
 import redis
 
 import stint
-from stint.leaders import slot_of
+from stint.breaker import Breaker
+from stint.leaders import Leaders, slot_of
+from stint.nodes import Nodes
 from stint.wire import encode
 
 from .conftest import ROOT
@@ -28,6 +31,42 @@ def test_slots(vector: dict[str, list[str] | int | None]) -> None:
     words = vector["words"]
     assert isinstance(words, list)
     assert slot_of(encode([*words])) == vector["slot"]
+
+
+def test_a_range_without_a_node_has_no_leader() -> None:
+    leaders = Leaders()
+    leaders.learn([[0, 8191], [8192, 16383, [b"::1", 7]]], {"::1:7": 0}.__getitem__)
+    assert [leaders.of(encode(["GET", key])) for key in ("hello", "foo")] == [-1, 0]
+
+
+def test_nodes_beyond_the_255th_lead_nothing() -> None:
+    nodes = Nodes([f"a:{port}" for port in range(1, 258)], False, 1, Breaker(5, 1, lambda *_: None))
+    nodes.learn([[0, 8191, [b"a", 255]], [8192, 16383, [b"a", 256]]])
+    hello = nodes.leader(encode(["GET", "hello"]))
+    assert hello is not None
+    assert hello.address == "a:255"
+    assert nodes.leader(encode(["GET", "foo"])) is None
+    nodes.leave(nodes._nodes[256])
+
+
+def test_a_node_of_ipv6_is_one_node() -> None:
+    nodes = Nodes(["[::1]:6379"], False, 1, Breaker(5, 1, lambda *_: None))
+    assert nodes.redirect("MOVED 7 [::1]:6379") is nodes.current()
+    assert not nodes.are_several()
+
+
+def test_no_thread_to_ask_for_leaders(halves: list[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:
+    with stint.Limiter([node.url for node in halves], stint.fail_closed(), timeout=PATIENT) as limiter:
+        monkeypatch.setattr(Nodes, "are_leaders_due", lambda nodes: False)
+        assert limiter.allow("hello", "5/day")
+
+        def cannot(thread: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(Nodes, "are_leaders_due", lambda nodes: True)
+        monkeypatch.setattr(threading.Thread, "start", cannot)
+        assert limiter.allow("hello", "5/day").source is stint.Source.SERVER
+        monkeypatch.undo()
 
 
 @pytest.fixture

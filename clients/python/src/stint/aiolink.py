@@ -130,6 +130,7 @@ class AsyncLink:
         self._first = first
         self._nodes = nodes
         self._timeout = timeout
+        self._is_apart = False  # for one call: it ends before it could learn the leaders
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._sleepers: set[asyncio.Future[None]] = set()
@@ -177,7 +178,7 @@ class AsyncLink:
                 reply = await self._exchange(loop, packed, begun + within - time.monotonic(), in_time, leader)
         finally:
             self._first.end()
-        if self._nodes.are_leaders_due():
+        if not self._is_apart and self._nodes.are_leaders_due():
             self._spawn(self._learn(loop))
         if isinstance(reply, ServerError):
             raise from_reply(reply)
@@ -185,12 +186,15 @@ class AsyncLink:
 
     async def _learn(self, loop: asyncio.AbstractEventLoop) -> None:
         """Ask for the leaders."""
-        with contextlib.suppress(StintError):
+        try:
             self._nodes.learn(await self._exchange(loop, SLOTS, self._nodes.patience, True))
+        except StintError:
+            self._nodes.distrust()
 
     async def call_apart(self, packed: bytes, timeout: float) -> Any:
         """Send a command that is held on the server, on a connection on which no other command waits for its reply."""
         apart = AsyncLink(self._nodes, self.breaker, FirstCalls(timeout), self._timeout)
+        apart._is_apart = True
         try:
             return await apart.call(packed, timeout)
         finally:

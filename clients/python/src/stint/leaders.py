@@ -12,6 +12,7 @@ from .wire import encode, first_words
 SLOTS = encode(["CLUSTER", "SLOTS"])
 LEARN_EVERY = 10.0  # seconds: leaders change without a word while nodes forward
 LEARN_AGAIN = 1.0  # seconds, after a redirection or a failure
+MAX_PLACES = 255  # the first nodes, which alone can be leaders
 _COUNT = 16384
 
 
@@ -38,7 +39,10 @@ class Leaders:
         if not isinstance(reply, list):
             return
         by_slot = bytearray(_COUNT if len(reply) > 1 else 0)
-        for first, last, (host, port, *_), *_ in reply if by_slot else ():
+        for first, last, *nodes in reply if by_slot else ():
+            if not nodes:  # the group has no leader
+                continue
+            host, port, *_ = nodes[0]
             name = host.decode() if isinstance(host, bytes) else host
             place = bytes([number_of(f"{name}:{port}") + 1])
             by_slot[first : last + 1] = place * (last + 1 - first)
@@ -47,10 +51,11 @@ class Leaders:
     def forget(self, number: int) -> None:
         """Forget what a node leads."""
         self._is_old = True
-        self._by_slot = self._by_slot.replace(bytes([number + 1]), b"\0")
+        if number < MAX_PLACES:
+            self._by_slot = self._by_slot.replace(bytes([number + 1]), b"\0")
 
     def distrust(self) -> None:
-        """Ask again soon: a node has redirected a call."""
+        """Ask again soon: a node has redirected a call, or the question failed."""
         self._is_old = True
 
     def of(self, packed: bytes) -> int:

@@ -147,15 +147,18 @@ class Link:
         finally:
             self._first.end()
         if self._nodes.are_leaders_due():
-            threading.Thread(target=self._learn, name="stint-leaders", daemon=True).start()
+            with contextlib.suppress(RuntimeError):  # no thread can start: the call is decided all the same
+                threading.Thread(target=self._learn, name="stint-leaders", daemon=True).start()
         if isinstance(reply, ServerError):
             raise from_reply(reply)
         return reply
 
     def _learn(self) -> None:
         """Ask for the leaders."""
-        with contextlib.suppress(StintError):
+        try:
             self._nodes.learn(self._exchange(SLOTS, time.monotonic() + self._nodes.patience, True))
+        except StintError:
+            self._nodes.distrust()
 
     def call_apart(self, packed: bytes, timeout: float) -> Any:
         """Send a command that is held on the server. Each call has a connection, which carries no other meanwhile."""

@@ -15,7 +15,7 @@ from redis.retry import Retry
 
 from .breaker import Breaker
 from .errors import InvalidError
-from .leaders import Leaders
+from .leaders import MAX_PLACES, Leaders
 
 MAX_NODES = 32  # addresses, with those that redirections add
 MIN_PATIENCE = 0.2  # seconds
@@ -91,12 +91,16 @@ class Nodes:
         """Return whether the leaders are to be asked for now. A single node is not asked."""
         return self.are_several() and self._leaders.is_due(time.monotonic())
 
+    def distrust(self) -> None:
+        """Ask for the leaders again soon."""
+        self._leaders.distrust()
+
     def learn(self, reply: Any) -> None:
         """Take the reply to CLUSTER SLOTS.
 
         Nodes whose addresses were neither given nor named by a redirection may be out of reach, so they are not asked.
         """
-        numbers = {node.address: number for number, node in enumerate(self._nodes)}
+        numbers = {node.address: number for number, node in enumerate(self._nodes[:MAX_PLACES])}
         self._leaders.learn(reply, lambda address: numbers.get(address, -1))
 
     def _next(self) -> Node:
@@ -129,9 +133,10 @@ class Nodes:
         if len(words) != 3 or words[0] != "MOVED" or not words[2].rpartition(":")[2].isdigit():
             return None
         self._leaders.distrust()
+        address = words[2].replace("[", "").replace("]", "")  # as of a node
         with self._lock:
             for i, node in enumerate(self._nodes):
-                if node.address == words[2]:
+                if node.address == address:
                     self._current = i
                     return node
             if len(self._nodes) >= MAX_NODES or "path" in self._nodes[0]._settings:
