@@ -106,7 +106,7 @@ export class Nodes implements Driver {
 
     /** Turns to the node that a MOVED reply names; undefined if the error is another one, or there is no room for another node. */
     #moved(error: unknown): Node | undefined {
-        const [, host, port] = /^MOVED \d+ (.+):(\d+)$/.exec(error instanceof UnavailableError ? error.message : "") ?? [];
+        const [, host, port] = /^MOVED \d+ \[?(.+?)\]?:(\d+)$/.exec(error instanceof UnavailableError ? error.message : "") ?? [];
         if (host === undefined) {
             return undefined;
         }

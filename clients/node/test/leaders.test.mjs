@@ -1,7 +1,7 @@
 // Calls go to the leaders of their keys.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 
@@ -83,6 +83,12 @@ for (const [name, open] of Object.entries(libraries)) {
             });
         });
     }
+
+    test(`a redirection to an IPv6 address is followed (${name})`, { skip: !networkInterfaces().lo?.some(({ address }) => address === "::1") }, async () => {
+        const { nodes: [first], ports } = await twoLeaders("::1");
+        first.reply = `-MOVED 7 [::1]:${ports[1]}`;
+        assert.ok(await asking([open(ports[0])])());
+    });
 
     test(`a leader whose connection died without a sign gets another one (${name})`, async () => {
         const { nodes, ports } = await twoLeaders();
