@@ -2,9 +2,11 @@ package com.stintdb.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.stintdb.client.UnavailableException.Reason;
 import java.net.InetAddress;
+import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
@@ -34,6 +36,23 @@ class NodesTest {
             }
             assertEquals(1, follower.commands.size());
             assertEquals(3, leader.commands.size());
+        }
+    }
+
+    /** It names the node that was given, which gets no second connection. */
+    @Test
+    void redirectionToAnIpv6AddressIsFollowed() throws Exception {
+        InetAddress loopback = InetAddress.getByName("::1");
+        assumeTrue(NetworkInterface.getByInetAddress(loopback) != null);
+        try (Scripted follower = new Scripted();
+                Scripted leader = new Scripted(loopback);
+                Limiter limiter = limiter(follower.url(), leader.url().replace("127.0.0.1", "[::1]"))) {
+            leader.reply = GRANTED;
+            follower.reply = "-MOVED 1 [::1]:" + leader.url().substring(leader.url().lastIndexOf(':') + 1);
+            for (int i = 0; i < 3; i++) {
+                assertEquals(Source.SERVER, limiter.blocking().allow("k", Limit.perSecond(20)).source());
+            }
+            assertEquals(1, leader.connections());
         }
     }
 

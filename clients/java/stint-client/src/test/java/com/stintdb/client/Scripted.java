@@ -40,7 +40,11 @@ final class Scripted implements AutoCloseable {
     volatile String slots = "-ERR This instance has cluster support disabled"; // to CLUSTER
 
     Scripted() throws IOException {
-        listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        this(InetAddress.getLoopbackAddress());
+    }
+
+    Scripted(InetAddress address) throws IOException {
+        listener = new ServerSocket(0, 50, address);
         Thread accepting = new Thread(this::accept);
         accepting.setDaemon(true);
         accepting.start();
@@ -48,6 +52,10 @@ final class Scripted implements AutoCloseable {
 
     String url() {
         return "redis://127.0.0.1:" + listener.getLocalPort();
+    }
+
+    int connections() {
+        return sockets.size();
     }
 
     /** Ignores what comes on the present connections. */

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 public final class LettuceDriver implements Driver {
     private static final int MOST_NODES = 32; // with those that redirections name
     private static final Object HOLDING = new Object();
-    private static final Pattern MOVED = Pattern.compile("MOVED [0-9]+ (.+):([0-9]+)");
+    private static final Pattern MOVED = Pattern.compile("MOVED [0-9]+ \\[?(.+?)]?:([0-9]+)");
 
     private final RedisClient client;
     private final ClientResources resources;
@@ -100,6 +100,9 @@ public final class LettuceDriver implements Driver {
     private static RedisURI withTimeout(RedisURI address, Duration timeout) {
         RedisURI copy = RedisURI.builder(address).build();
         copy.setTimeout(timeout); // of the login
+        if (copy.getHost() != null && copy.getHost().startsWith("[")) { // an IPv6 address, which CLUSTER SLOTS shows without brackets
+            copy.setHost(copy.getHost().substring(1, copy.getHost().length() - 1));
+        }
         return copy;
     }
 
