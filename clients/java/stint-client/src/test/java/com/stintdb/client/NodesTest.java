@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.stintdb.client.UnavailableException.Reason;
+import io.lettuce.core.RedisURI;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.ServerSocket;
@@ -46,9 +47,15 @@ class NodesTest {
         assumeTrue(NetworkInterface.getByInetAddress(loopback) != null);
         try (Scripted follower = new Scripted();
                 Scripted leader = new Scripted(loopback);
-                Limiter limiter = limiter(follower.url(), leader.url().replace("127.0.0.1", "[::1]"))) {
+                Limiter limiter = Limiter.builder(Policy.failClosed(), RedisURI.create(follower.url()), RedisURI.create("::1", leader.port()))
+                        .timeout(LONG).connectTimeout(LONG).build()) {
+            leader.reply = "-CLUSTERDOWN no leader";
+            follower.reply = GRANTED;
+            while (limiter.blocking().allow("k", Limit.perSecond(20)).source() != Source.SERVER) {
+                Pause.of(1); // until the follower is asked, whichever connected first
+            }
             leader.reply = GRANTED;
-            follower.reply = "-MOVED 1 [::1]:" + leader.url().substring(leader.url().lastIndexOf(':') + 1);
+            follower.reply = "-MOVED 1 [::1]:" + leader.port();
             for (int i = 0; i < 3; i++) {
                 assertEquals(Source.SERVER, limiter.blocking().allow("k", Limit.perSecond(20)).source());
             }

@@ -51,7 +51,11 @@ final class Scripted implements AutoCloseable {
     }
 
     String url() {
-        return "redis://127.0.0.1:" + listener.getLocalPort();
+        return "redis://127.0.0.1:" + port();
+    }
+
+    int port() {
+        return listener.getLocalPort();
     }
 
     int connections() {
