@@ -27,7 +27,7 @@ func isProduct(dir string) bool {
 }
 
 var largerPackages = map[string]int{
-	"engine/algorithm": 3400,
+	"engine/algorithm": 3420,
 	"engine/keyspace":  3445,
 }
 

@@ -25,7 +25,7 @@ var permits = []permit{
 	{"sleep", "clients/go/cluster_test.go:TestCluster", "clients with a pace"},
 	{"sleep timeout", "clients/go/settle_test.go:TestSettleInCluster", "clients that ask again have a pace; one limiter gives up while the leader is gone"},
 	{"timeout", "clients/go/settle_test.go:TestRepeatingEnds", "that the end of a context ends repeating is the subject"},
-	{"timeout", "clients/java/stint-client/src/test/java/com/stintdb/client/NodesTest.java", "the fallback decides when the time ends, which is what the test waits for"},
+	{"sleep timeout", "clients/java/stint-client/src/test/java/com/stintdb/client/NodesTest.java", "the fallback decides when the time ends, which is what the test waits for; looks again until the follower is asked"},
 	{"timeout", "clients/go/down_test.go:TestAddressLists", "how long one node is waited for, before the next is asked, is the input"},
 	{"timeout", "clients/go/down_test.go:TestCallersContext", "that a context ends before the limiter's timeout is the subject"},
 	{"timeout", "clients/go/internal/servertest/servertest.go:answers", "one of many tries"},

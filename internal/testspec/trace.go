@@ -18,7 +18,8 @@ type Tracer struct {
 	mu        sync.Mutex
 	loans     map[loanName]*lasting
 	purses    map[string]*Purse[int64]
-	isPartial bool // the state was replaced: loans and purses that are not known are taken as they are
+	latest    int64 // of the times of all operations
+	isPartial bool  // the state was replaced: loans and purses that are not known are taken as they are
 	events    int
 	err       error
 }
@@ -26,10 +27,11 @@ type Tracer struct {
 // loanName names a loan in a store.
 type loanName struct{ key, holder string }
 
-// lasting is a loan with an end.
+// lasting is a loan with an end. A shard decides at the latest time that it was given, which may be later than the
+// operation's, so the end is known only within bounds.
 type lasting struct {
 	Record[int64]
-	until int64 // 0 for never
+	first, last int64 // 0 for never
 }
 
 // Ledger has what was lent by each operation, whatever store it was. In a bubble of synctest, a purse can end and begin
@@ -56,6 +58,7 @@ func (t *Tracer) Trace(now int64, ops []engine.Op, results []engine.Result) {
 	if t.isPartial = t.isPartial || ops == nil; ops == nil || t.loans == nil {
 		t.loans, t.purses = map[loanName]*lasting{}, map[string]*Purse[int64]{}
 	}
+	t.latest = max(t.latest, now)
 	t.await(ops, results)
 	for i := range ops {
 		op, res, err := &ops[i], &results[i], error(nil)
@@ -119,23 +122,27 @@ func (t *Tracer) lend(now int64, op *engine.Op, res *engine.Result) error {
 			return nil
 		}
 	}
-	if loan.until != 0 && loan.until <= now {
+	if loan.last != 0 && loan.last <= now {
 		*loan = lasting{}
 	}
-	before := loan.Record
+	before := *loan
 	want, _, carried := loan.Carry(ask, answer.Lent, "")
+	if answer != want && before.first != 0 && before.first <= t.latest {
+		*loan = lasting{} // it has ended by the time of its shard
+		want, _, carried = loan.Carry(ask, answer.Lent, "")
+	}
 	if loan.Held == 0 {
-		loan.until = 0
+		loan.first, loan.last = 0, 0
 	} else if carried && ask.Verb == Lend {
-		if loan.until = 0; op.MaxWait != 0 {
-			loan.until = now + op.MaxWait
+		if loan.first, loan.last = 0, 0; op.MaxWait != 0 {
+			loan.first, loan.last = now+op.MaxWait, t.latest+op.MaxWait
 		}
 	}
 	if carried && ask.Verb == Lend {
 		t.note(name, ask.Number, answer.Lent)
 	}
 	if answer != want {
-		return fmt.Errorf("%s asks %+v of the loan %+v: the answer is %+v, and the rules say %+v", op.Who, ask, before, answer, want)
+		return fmt.Errorf("%s asks %+v of the loan %+v: the answer is %+v, and the rules say %+v", op.Who, ask, before.Record, answer, want)
 	}
 	return nil
 }

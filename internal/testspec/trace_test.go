@@ -75,3 +75,21 @@ func TestPurseIsNotKnownAfterReplacement(t *testing.T) {
 		t.Error("the purse takes the same answer twice")
 	}
 }
+
+// A shard decides at the latest time that it was given: a loan of 5 s may have ended for an operation of a second after it,
+// if another operation was 10 s later.
+func TestLoanEndsByTheTimeOfItsShard(t *testing.T) {
+	for _, later := range []int64{0, 10} {
+		var tracer Tracer
+		loan := func(verb engine.Verb, now int64, number uint64, res engine.Result) {
+			op := engine.Op{Verb: verb, Key: []byte("k"), Who: []byte("h"), Tokens: 3, MaxWait: 5, Loan: &engine.Loan{Number: number, Previous: number - 1}}
+			tracer.Trace(now, []engine.Op{op}, []engine.Result{res})
+		}
+		loan(engine.Lend, 1, 1, engine.Result{Granted: 3, Lent: 3, Number: 1})
+		tracer.Trace(1+later, []engine.Op{{Verb: engine.Look}}, make([]engine.Result, 1))
+		loan(engine.Return, 2, 4, engine.Result{})
+		if _, err := tracer.Err(); (err == nil) != (later > 0) {
+			t.Errorf("%d s later: %v", later, err)
+		}
+	}
+}
