@@ -2,6 +2,7 @@ package testspec
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/stintdb/stint/engine"
@@ -31,7 +32,7 @@ type loanName struct{ key, holder string }
 // operation's, so the end is known only within bounds.
 type lasting struct {
 	Record[int64]
-	first, last int64 // 0 for never
+	first, last int64 // 0 for never; 1 and the greatest number for a loan of a state that was replaced
 }
 
 // Ledger has what was lent by each operation, whatever store it was. In a bubble of synctest, a purse can end and begin
@@ -115,7 +116,7 @@ func (t *Tracer) lend(now int64, op *engine.Op, res *engine.Result) error {
 	if !isKnown {
 		loan = &lasting{}
 		if t.loans[name] = loan; t.isPartial {
-			loan.Record = Record[int64]{answer.Held, answer.Named}
+			*loan = lasting{Record[int64]{answer.Held, answer.Named}, 1, math.MaxInt64}
 			if ask.Verb == Lend && answer.Named == ask.Number {
 				t.note(name, ask.Number, answer.Lent)
 			}
