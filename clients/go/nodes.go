@@ -100,7 +100,9 @@ func (n *nodes) leave(client *redis.Client) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.leaders.forget(slices.Index(n.clients, client))
-	n.left[client] = n.left[client]
+	if _, isLeft := n.left[client]; !isLeft {
+		n.left[client] = false // it is not asked yet
+	}
 	if n.clients[n.current] == client {
 		n.current = (n.current + 1) % len(n.clients)
 	}
