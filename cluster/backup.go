@@ -11,7 +11,6 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/engine/limits"
 )
 
 // Backup writes the cluster's state, with everything acknowledged before the call, in the format of package
@@ -47,7 +46,7 @@ func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64
 // reservation of some. The home has lent them to that borrower alone, so no copy may have them.
 func isPurse(e *keyspace.Entry) bool {
 	view, err := e.Reserved()
-	return e.Limit.Algorithm.Home() != limits.NoAlgorithm || err == nil && view.IsFromPurses()
+	return e.Limit.Algorithm.IsPurse() || err == nil && view.IsFromPurses()
 }
 
 // openState returns the state of a group, which another node sends if this one has no replica. Without stale it awaits

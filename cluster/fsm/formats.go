@@ -118,7 +118,7 @@ func usesPurse(op *engine.Op) bool {
 }
 
 // isInPurse reports whether the tokens of an operation's limit are in a purse.
-func isInPurse(op *engine.Op) bool { return op.Limit.Algorithm.Home() != limits.NoAlgorithm }
+func isInPurse(op *engine.Op) bool { return op.Limit.Algorithm.IsPurse() }
 
 // namesPurses is Addition.IsUsed of a request, or a policy, that says which of its limits are in purses.
 func namesPurses(op *engine.Op) bool {

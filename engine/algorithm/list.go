@@ -25,7 +25,7 @@ func List(c *Call) bool {
 // listWindows shows a limiter, and lists its open window and the closed ones.
 func listWindows(c *Call) {
 	switch {
-	case c.Prev.Algorithm.Home() != limits.NoAlgorithm:
+	case c.Prev.Algorithm.IsPurse():
 		c.Result.Status = engine.NotAwayFromHome
 		return
 	case !c.Prev.Algorithm.Decides():

@@ -7,7 +7,6 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/database"
-	"github.com/stintdb/stint/engine/limits"
 )
 
 // DatabaseLen counts the keys of a database; expired ones that have not been dropped yet are included.
@@ -57,7 +56,7 @@ func (s *Shard) removeDatabase(keys *Keyspace, now int64, number uint8) {
 		}
 		r := s.record(ref)
 		a := s.limitOf(r).Algorithm
-		if n, _ := database.Split(r.key()); n != number || a.IsLent() || a.Home() != limits.NoAlgorithm {
+		if n, _ := database.Split(r.key()); n != number || a.IsLent() || a.IsPurse() {
 			at++
 			continue
 		}

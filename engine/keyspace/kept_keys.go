@@ -14,7 +14,7 @@ func (k *keptKeys) add(mem *memory, key []byte, a limits.Algorithm) {
 	case a.IsLent():
 		put(&k.lent, key)
 		mem.lentKeys.Add(1)
-	case a.Home() != limits.NoAlgorithm:
+	case a.IsPurse():
 		put(&k.purses, key)
 		mem.Count(key, 1)
 	}
@@ -32,7 +32,7 @@ func (k *keptKeys) drop(mem *memory, key []byte, a limits.Algorithm) {
 	case a.IsLent():
 		delete(k.lent, string(key))
 		mem.lentKeys.Add(-1)
-	case a.Home() != limits.NoAlgorithm:
+	case a.IsPurse():
 		delete(k.purses, string(key))
 		mem.Count(key, -1)
 	}

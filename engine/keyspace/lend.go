@@ -63,7 +63,7 @@ func (s *Shard) mayLend(c *algorithm.Call, p Place, readOnly bool) bool {
 // reset has the limiter at its full limit. Loans stay.
 func (s *Shard) reset(c *algorithm.Call, tag uint32, p Place) {
 	switch {
-	case c.Prev.Algorithm.Home() != limits.NoAlgorithm:
+	case c.Prev.Algorithm.IsPurse():
 		return // it would not be reset at home
 	case c.Lent == 0:
 		s.remove(p)

@@ -12,7 +12,7 @@ import (
 // applyPurse carries out a Prepare or Deposit. With readOnly it changes nothing, and returns false if it would have.
 func (s *Shard) applyPurse(c *algorithm.Call, tag uint32, p Place, readOnly bool) (done bool) {
 	switch {
-	case !c.IsNew && c.Prev.Algorithm.Home() == limits.NoAlgorithm, !c.IsNew && c.Op.Verb == engine.Prepare && c.Prev.Algorithm != c.Limit.Algorithm:
+	case !c.IsNew && !c.Prev.Algorithm.IsPurse(), !c.IsNew && c.Op.Verb == engine.Prepare && c.Prev.Algorithm != c.Limit.Algorithm:
 		c.WrongType(c.Limit.Algorithm)
 		return true
 	case c.IsNew && c.Op.Verb == engine.Prepare && !s.mayHavePurse(c, p):

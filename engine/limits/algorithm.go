@@ -277,6 +277,9 @@ func (l Limit) InPurse() (of Limit, ok bool) {
 // Home is the algorithm at home of a purse's row, [NoAlgorithm] of any other.
 func (a Algorithm) Home() Algorithm { return propertiesOf[a].home }
 
+// IsPurse reports whether the row is a purse's: its keys have tokens that the limit's home has lent.
+func (a Algorithm) IsPurse() bool { return a.Home() != NoAlgorithm }
+
 func reservationParams(l *Limit) []Param {
 	return []Param{{"for", FormatDuration(l.Rate.Period)}}
 }

@@ -150,7 +150,7 @@ func merges(op *engine.Op) bool {
 	return op.MaxWait == 0 && op.Loan.Waiting > 0 && op.Loan.Waiting <= engine.MaxWaiting && op.Loan.Each > 0 && op.Loan.Each <= limits.MaxTokens
 }
 
-func prepares(op *engine.Op) bool { return op.Limit.Algorithm.Home() != limits.NoAlgorithm }
+func prepares(op *engine.Op) bool { return op.Limit.Algorithm.IsPurse() }
 
 func deposits(op *engine.Op) bool {
 	return op.Loan != nil && op.Loan.Number != 0 && op.Loan.Left == 0

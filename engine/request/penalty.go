@@ -76,7 +76,7 @@ func bindBans(parts []engine.Op, res *engine.Result) {
 // isAskedAgain reports whether a denied request may still be granted, because it is asked again, perhaps several times:
 // once its purse has fetched tokens, or while it waits for a place among the leases of a limit.
 func isAskedAgain(parts []engine.Op, res *engine.Result) bool {
-	if parts[res.Binding].Limit.Algorithm.Home() != limits.NoAlgorithm {
+	if parts[res.Binding].Limit.Algorithm.IsPurse() {
 		return true
 	}
 	for i := range parts {

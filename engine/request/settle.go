@@ -120,11 +120,11 @@ func takeMissing(g *group, now, priorAt int64, res *engine.Result) (done bool) {
 }
 
 // isInPurse reports whether the tokens of a limit were taken from a purse.
-func (p *settlement) isInPurse() bool { return p.Limit.Algorithm.Home() != limits.NoAlgorithm }
+func (p *settlement) isInPurse() bool { return p.Limit.Algorithm.IsPurse() }
 
-// purseTokens is the number of tokens in a purse that was loaded.
+// purseTokens returns how many tokens a key has in its purse, 0 if it has no purse. The key is loaded.
 func purseTokens(c *algorithm.Call) int64 {
-	if c.IsNew || c.Prev.Algorithm.Home() == limits.NoAlgorithm {
+	if c.IsNew || !c.Prev.Algorithm.IsPurse() {
 		return 0
 	}
 	return purse.Load(c.State).Tokens

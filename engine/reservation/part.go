@@ -98,11 +98,12 @@ func AddMark(marks []Mark, l *limits.Limit, added Mark) []Mark {
 
 // isOver reports whether tokens with a mark count nowhere any more once a grant has the newest mark.
 func isOver(l *limits.Limit, mark, newest int64) bool {
+	if l.Algorithm.IsPurse() { // home counts them as spent
+		return true
+	}
 	switch l.Algorithm {
 	case limits.FixedWindow:
 		return l.History == 0
-	case limits.PurseGCRA, limits.PurseTokenBucket, limits.PurseLeakyBucket, limits.PurseFixedWindow: // home counts them as spent
-		return true
 	case limits.SlidingWindow:
 		return mark < newest-l.Rate.Period
 	case limits.SlidingSegments:
@@ -157,7 +158,7 @@ func AppendPart(b []byte, op *engine.Op, charged int64, marks []Mark) []byte {
 	if l.Warn != 0 {
 		algorithm |= hasWarn
 	}
-	if len(marks) > 1 || len(marks) > 0 && l.Algorithm.Home() != limits.NoAlgorithm {
+	if len(marks) > 1 || len(marks) > 0 && l.Algorithm.IsPurse() {
 		algorithm |= hasMarks // also of the one mark of a purse's tokens, so that 0.2.0, which cannot give them back, refuses the state
 	}
 	b = appendParameters(append(b, algorithm, has), l, has)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/limits"
 )
 
 // View is a reservation as it is shown.
@@ -36,5 +35,5 @@ func (r State) View() View {
 
 // IsFromPurses reports whether some tokens of a reservation were taken from purses.
 func (v *View) IsFromPurses() bool {
-	return slices.ContainsFunc(v.Parts, func(p engine.Op) bool { return p.Limit.Algorithm.Home() != limits.NoAlgorithm })
+	return slices.ContainsFunc(v.Parts, func(p engine.Op) bool { return p.Limit.Algorithm.IsPurse() })
 }

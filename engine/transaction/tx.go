@@ -234,7 +234,7 @@ func (t *Tx) delete(key []byte) (existed bool) {
 	if !t.get(key, &v) {
 		return false
 	}
-	if v.Kind.Algorithm().Home() != limits.NoAlgorithm {
+	if v.Kind.Algorithm().IsPurse() {
 		return false // it would not be reset at home
 	}
 	if v.Kind.Algorithm().IsLent() {

@@ -149,7 +149,7 @@ func (m *Model) punish(o *outcome, limits []request, held []state, call *request
 	}
 }
 
-// penalty is a key of a penalty, mostly one that has counted denials.
+// penalty returns a key of a PENALTY limit. Most of these keys have counted denials.
 func (c *Calls) penalty() *randomKey {
 	return slices.DeleteFunc(c.different(len(c.keys)), func(k *randomKey) bool { return k.form.algorithm != penalty })[0]
 }

@@ -113,7 +113,7 @@ func (u *Upstream) classifySeveral(op *engine.Op) (k kind) {
 	parts := u.opt.Policies.Asked(op)
 	for i := range parts {
 		p := &parts[i]
-		isOfHome, isKept := u.ofHome(p.Key), p.Limit.Algorithm.Home() != limits.NoAlgorithm
+		isOfHome, isKept := u.ofHome(p.Key), p.Limit.Algorithm.IsPurse()
 		switch {
 		case !isOfHome && !isKept:
 			continue
@@ -139,7 +139,7 @@ func (u *Upstream) classifyReserve(request *engine.Op) kind {
 
 // classifyReserved is classify for an operation on a reservation.
 func (u *Upstream) classifyReserved(op *engine.Op) kind {
-	isOfHome := func(p engine.Op) bool { return p.Limit.Algorithm.Home() != limits.NoAlgorithm }
+	isOfHome := func(p engine.Op) bool { return p.Limit.Algorithm.IsPurse() }
 	switch {
 	case !u.opt.Alone || !slices.ContainsFunc(u.opt.Policies.Asked(op), isOfHome):
 		return handOn

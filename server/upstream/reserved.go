@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command/limiter"
 )
 
@@ -25,7 +24,7 @@ func (s *settlement) settle(res *engine.Result, _ func()) (finished bool) {
 		return true
 	}
 	for i := range s.limits {
-		if p, part := &s.limits[i], &res.Parts[i]; p.Limit.Algorithm.Home() != limits.NoAlgorithm {
+		if p, part := &s.limits[i], &res.Parts[i]; p.Limit.Algorithm.IsPurse() {
 			p.Limit.Algorithm = p.Limit.Algorithm.Base()
 			s.tellHome(p, part.Lent)
 			if key := s.u.keeper.Key(here, p.Key); key != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/resp"
@@ -90,7 +89,7 @@ func (c *callersStep) list(s command.Session, done func(write func(*resp.Writer)
 		c.templates = append(c.templates, t)
 	}
 	next := localstore.ScanReplicas(keys, c.cursor, min(c.count, maxCallersCount/len(p.Parts)), s.Server().Now(), func(e keyspace.Entry) (more bool) {
-		if e.Limit.Algorithm.Base().Decides() && e.Limit.Algorithm.Home() == limits.NoAlgorithm && s.Reaches(database.KeyOf(e.Key)) {
+		if e.Limit.Algorithm.Base().Decides() && !e.Limit.Algorithm.IsPurse() && s.Reaches(database.KeyOf(e.Key)) {
 			c.add(e.Key)
 		}
 		return len(c.found) < maxCallersListed && c.bytes < maxCallersBytes
