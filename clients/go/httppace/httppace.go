@@ -62,7 +62,8 @@ type Reserver interface {
 }
 
 // A Transport is an http.RoundTripper that paces requests. Its fields must not be changed once it is in use. Requests
-// of one key are sent in the order in which they came; a retried request goes to the end of the queue.
+// of one key get their times in the order in which they came, and those with the same time are sent together; a retried
+// request goes to the end of the queue.
 type Transport struct {
 	// Base sends the requests, http.DefaultTransport if it is nil.
 	Base http.RoundTripper
