@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"log/slog"
 	"testing"
@@ -72,15 +73,7 @@ func newFollower(t *testing.T) *follower {
 	if f.store, err = raftstore.Open(t.TempDir(), raftstore.OwnLog, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	f.Node = New(t.Context(), "follower", time.Hour, clock.New(time.Now), slog.New(slog.DiscardHandler), func(err error) {
-		t.Error(err)
-	})
-	err = f.Start(StartConfig{Machine: f.machine, Logs: f.store.Logs(), Stable: f.store.Stable(),
-		Snapshots: f.store.Snapshots(), Messenger: f.fed, Slices: NewSlices(),
-		Observe: func(*raft.Observation) bool { return false }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.start()
 	t.Cleanup(func() {
 		if err := f.ShutDown(); err != nil {
 			t.Error(err)
@@ -90,6 +83,29 @@ func newFollower(t *testing.T) *follower {
 		}
 	})
 	return f
+}
+
+func (f *follower) start() {
+	f.t.Helper()
+	f.Node = New(f.t.Context(), "follower", time.Hour, clock.New(time.Now), slog.New(slog.DiscardHandler), func(err error) {
+		f.t.Error(err)
+	})
+	if err := f.Start(StartConfig{Machine: f.machine, Logs: f.store.Logs(), Stable: f.store.Stable(),
+		Snapshots: f.store.Snapshots(), Messenger: f.fed, Slices: NewSlices(),
+		Observe: func(*raft.Observation) bool { return false }}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// restart ends Raft and starts it again with what is on the disk.
+func (f *follower) restart() {
+	f.t.Helper()
+	if err := f.ShutDown(); err != nil {
+		f.t.Fatal(err)
+	}
+	_, inmem := raft.NewInmemTransport("follower:1")
+	f.fed, f.machine = fed{inmem, make(chan raft.RPC)}, &lastOf{}
+	f.start()
 }
 
 func head() raft.RPCHeader {
@@ -114,10 +130,16 @@ func (f *follower) install(index uint64) (ok bool) {
 // append sends the entries from one to another, of which all but the last few are committed.
 func (f *follower) append(from, to, committed uint64) {
 	f.t.Helper()
-	args := &raft.AppendEntriesRequest{RPCHeader: head(), Term: staleTerm, PrevLogEntry: from - 1, PrevLogTerm: staleTerm,
+	f.appendOf(staleTerm, from, to, committed)
+}
+
+// appendOf is append by the leader of a term. The entry before them is of staleTerm.
+func (f *follower) appendOf(term, from, to, committed uint64) {
+	f.t.Helper()
+	args := &raft.AppendEntriesRequest{RPCHeader: head(), Term: term, PrevLogEntry: from - 1, PrevLogTerm: staleTerm,
 		LeaderCommitIndex: committed}
 	for i := from; i <= to; i++ {
-		args.Entries = append(args.Entries, &raft.Log{Index: i, Term: staleTerm, Type: raft.LogCommand, Data: numbered(i)})
+		args.Entries = append(args.Entries, &raft.Log{Index: i, Term: term, Type: raft.LogCommand, Data: numbered(i)})
 	}
 	if answer, err := f.fed.answer(f.t, args, nil); err != nil || !answer.(*raft.AppendEntriesResponse).Success {
 		f.t.Fatalf("entries %d to %d: %+v, %v", from, to, answer, err)
@@ -171,6 +193,31 @@ func TestStaleSnapshotChangesNothing(t *testing.T) {
 			}
 			if !f.install(20) || f.state() != 20 {
 				t.Errorf("a newer snapshot is not installed: the state is that of entry %d", f.machine.number)
+			}
+		})
+	}
+}
+
+// Entries after a snapshot that were never committed give way to the next leader's entries, though the log no longer has
+// the entry before them.
+func TestEntriesAfterASnapshotGiveWay(t *testing.T) {
+	for name, restarted := range map[string]bool{"at work": false, "restarted": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newFollower(t)
+			if !f.install(10) {
+				t.Fatal("not installed")
+			}
+			f.append(11, 14, 10)
+			if restarted {
+				f.restart()
+			}
+			f.appendOf(staleTerm+1, 11, 12, 12)
+			var entry raft.Log
+			if err := f.store.Logs().GetLog(13, &entry); !errors.Is(err, raft.ErrLogNotFound) {
+				t.Errorf("entry 13, which was never committed: %+v, %v", entry, err)
+			}
+			if got := f.state(); got != 12 {
+				t.Errorf("the state is that of entry %d, want 12", got)
 			}
 		})
 	}

@@ -52,7 +52,7 @@ func (n *Node) Start(s StartConfig) error {
 	config.NoLegacyTelemetry = true
 	config.ShutdownOnRemove = false // otherwise a node without Raft would be left, which joins again and is given a vote
 	n.Transport.Messenger = s.Messenger
-	cache, err := raft.NewLogCache(64, n.Readable(s.Logs))
+	cache, err := raft.NewLogCache(64, n.Readable(comparedLog{s.Logs, s.Snapshots}))
 	if err != nil {
 		return err
 	}
