@@ -34,20 +34,8 @@ func (l *leaders) isDue(now time.Time) bool {
 	return age >= learnEvery || l.isOld && age >= learnAgain
 }
 
-// forget forgets what a node leads.
-func (l *leaders) forget(place int) {
-	l.isOld = true
-	if !l.areKnown {
-		return
-	}
-	for slot, at := range l.bySlot {
-		if int(at) == place+1 {
-			l.bySlot[slot] = 0
-		}
-	}
-}
-
-// leader is the node that leads a key's group, nil if it is not known. It asks for the leaders if it is time to.
+// leader is the node that leads a key's group, nil if it is not known or was left. It asks for the leaders if it is time
+// to.
 func (n *nodes) leader(key string) *redis.Client {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -64,10 +52,15 @@ func (n *nodes) leader(key string) *redis.Client {
 	if !n.leaders.areKnown || key == "" {
 		return nil
 	}
-	if place := n.leaders.bySlot[slotOf(key)]; place > 0 {
-		return n.clients[place-1]
+	place := n.leaders.bySlot[slotOf(key)]
+	if place == 0 {
+		return nil
 	}
-	return nil
+	client := n.clients[place-1]
+	if _, left := n.left[client]; left {
+		return nil
+	}
+	return client
 }
 
 // ping asks a node that was left whether it answers again.
@@ -86,7 +79,7 @@ func (n *nodes) ping(client *redis.Client) {
 }
 
 // learn asks a node for the leaders. Those at addresses that were neither given nor named by a redirection stay
-// unknown, because they may be out of reach from here, and so do those that were left.
+// unknown, because they may be out of reach from here.
 func (n *nodes) learn(client *redis.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -100,9 +93,7 @@ func (n *nodes) learn(client *redis.Client) {
 	}
 	places := map[string]uint8{}
 	for i, client := range n.clients[:min(len(n.clients), maxPlaces)] {
-		if _, left := n.left[client]; !left {
-			places[client.Options().Addr] = uint8(i + 1)
-		}
+		places[client.Options().Addr] = uint8(i + 1)
 	}
 	n.leaders.areKnown, n.leaders.bySlot = len(ranges) > 1, [slotCount]uint8{}
 	for _, r := range ranges {

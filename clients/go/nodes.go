@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -94,12 +93,12 @@ func (n *nodes) pick() *redis.Client {
 	return n.clients[n.current]
 }
 
-// leave goes on to the node after this one, unless another call has done so already, and takes it that the node leads
-// nothing until it answers a PING.
+// leave goes on to the node after this one, unless another call has done so already. The node is not asked as a leader
+// until it answers a PING.
 func (n *nodes) leave(client *redis.Client) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.leaders.forget(slices.Index(n.clients, client))
+	n.leaders.isOld = true
 	if _, isLeft := n.left[client]; !isLeft {
 		n.left[client] = false // it is not asked yet
 	}
