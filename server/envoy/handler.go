@@ -48,6 +48,9 @@ func (s *Service) answer(ctx context.Context, in *ratelimit.RateLimitRequest, pl
 		s.gateway.WarnOfFailure("domain "+in.GetDomain(), err)
 		return nil, failureOf(err)
 	}
+	if answer.Failure != nil {
+		s.gateway.WarnOfFailure("domain "+in.GetDomain(), answer.Failure)
+	}
 	return s.response(answer), nil
 }
 

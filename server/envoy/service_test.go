@@ -89,6 +89,17 @@ func TestErrors(t *testing.T) {
 	if warning := "a proxy's request was not decided"; h.log.Count(warning) != 1 || !h.log.Has(`request="domain shop" error="ERR key: at most`) {
 		t.Errorf("the reason is not in the log once:\n%s", &h.log)
 	}
+	// A limit that cannot be asked does not lift another limit's denial, wherever it stands.
+	bucket := parse(t, "stint bucket=1")
+	for range 2 {
+		h.expect(ctx, client, bucket, codes.OK, "")
+	}
+	for _, both := range []string{"stint bucket=1 plan=ann", "stint plan=ann bucket=1"} {
+		if got, err := client.ShouldRateLimit(ctx, parse(t, both)); err != nil || got.GetOverallCode() != ratelimit.RateLimitResponse_OVER_LIMIT {
+			t.Errorf("%s: %v, %v", both, got, err)
+		}
+		h.expect(ctx, client, parse(t, strings.ReplaceAll(both, "bucket=1", "bucket=2")), codes.InvalidArgument, "no such policy")
+	}
 	h.do("TB.ACQUIRE rls.shop:table=orders 5 1/s")
 	h.expect(ctx, client, parse(t, "shop table=orders"), codes.FailedPrecondition, "WRONGTYPE")
 	h.expect(ctx, client, parse(t, "shop free=1"), codes.OK, "")

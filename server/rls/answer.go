@@ -1,6 +1,7 @@
 package rls
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -17,6 +18,7 @@ type Answer struct {
 	Statuses  []Status
 	Nearest   int   // the position of the status that is nearest to its limit, or over it; -1 if none has a limit
 	Wait      int64 // seconds until a denied request would be granted; 0 if unknown or never
+	Failure   error // why some descriptors of a denied request were not decided; nil if all were
 }
 
 // Status is the answer about one descriptor.
@@ -50,24 +52,27 @@ type level struct {
 	warns                     bool
 }
 
-// Answer makes the answer from the replies to the commands.
+// Answer makes the answer from the replies to the commands. A command that failed decides nothing about its descriptors.
+// The request is denied if another descriptor is, and otherwise the failure is the answer.
 func (p *Plan) Answer(replies []redcon.RESP) (*Answer, error) {
 	a := &Answer{Statuses: make([]Status, len(p.matches)), Nearest: -1}
 	for i := range p.matches {
 		p.preset(i, &a.Statuses[i])
 	}
-	if len(replies) > 0 && replies[0].Type == redcon.Error || len(replies) < len(p.asks) {
+	if len(replies) < len(p.asks) {
 		return nil, p.failure(replies)
 	}
 	for n := range p.asks {
-		if replies[n].Type == redcon.Error {
-			return nil, p.failure(replies[n:])
-		}
 		if err := p.read(&p.asks[n], replies[n], a); err != nil {
-			return nil, err
+			a.Failure = cmp.Or(a.Failure, err)
+			for _, i := range p.asks[n].descriptors {
+				a.Statuses[i] = Status{}
+			}
 		}
 	}
-	p.sum(a)
+	if p.sum(a); a.Failure != nil && !a.OverLimit {
+		return nil, a.Failure
+	}
 	return a, nil
 }
 
@@ -113,6 +118,9 @@ func (p *Plan) preset(i int, s *Status) {
 
 // read writes a reply into the statuses of its descriptors.
 func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
+	if reply.Type == redcon.Error {
+		return ErrorReply(reply.Data)
+	}
 	words := resp.Elements(reply)
 	if of.kind == askOne {
 		if len(words) != 5 {
