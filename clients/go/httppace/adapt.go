@@ -70,31 +70,38 @@ func (t *Transport) count(ctx context.Context, g *gate, response *http.Response,
 	g.news.bad += bad
 	ends := time.Now().Add(pause)
 	urgent := pause > 0 && ends.After(g.news.paused.Add(samePause))
+	var r stint.Report
 	if urgent {
 		g.news.paused = ends
+		r = t.take(g)
+		r.Pause = pause
 	}
 	begin := !urgent && !g.news.due && g.news.good+g.news.bad > 0
 	g.news.due = g.news.due || begin
 	g.mu.Unlock()
 	switch {
 	case urgent:
-		t.report(context.WithoutCancel(ctx), g, pause)
+		t.report(context.WithoutCancel(ctx), g, r)
 	case begin:
 		time.AfterFunc(reportEvery, func() {
 			g.mu.Lock()
 			g.news.due = false
+			r := t.take(g)
 			g.mu.Unlock()
-			t.report(context.Background(), g, 0)
+			t.report(context.Background(), g, r)
 		})
 	}
 }
 
-// report sends the news. If that fails they are lost, which changes little: the next answers tell the same.
-func (t *Transport) report(ctx context.Context, g *gate, pause time.Duration) {
-	g.mu.Lock()
-	r := stint.Report{Good: g.news.good, Bad: g.news.bad, Every: t.Report.Every, Down: t.Report.Down, Up: t.Report.Up, Pause: pause}
+// take makes a report of the news, which begin anew. g.mu is held.
+func (t *Transport) take(g *gate) stint.Report {
+	r := stint.Report{Good: g.news.good, Bad: g.news.bad, Every: t.Report.Every, Down: t.Report.Down, Up: t.Report.Up}
 	g.news.good, g.news.bad = 0, 0
-	g.mu.Unlock()
+	return r
+}
+
+// report sends the news. If that fails they are lost, which changes little: the next answers tell the same.
+func (t *Transport) report(ctx context.Context, g *gate, r stint.Report) {
 	if r.Good == 0 && r.Bad == 0 && r.Pause == 0 {
 		return
 	}
