@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+import redis
 
 import stint
 
@@ -17,6 +18,19 @@ NAME = "places"
 
 def place(holder: str) -> stint.Limit:
     return stint.concurrency(1, "1h", holder)
+
+
+def callers_in_line(server: Server) -> int:
+    with redis.Redis(port=server.port) as admin:
+        count = admin.info("clients")["blocked_clients"]
+    assert isinstance(count, int)
+    return count
+
+
+async def in_line(server: Server, callers: int) -> None:
+    """Wait until so many callers wait for a place."""
+    while callers_in_line(server) != callers:
+        await asyncio.sleep(0.005)
 
 
 def test_a_release_wakes_the_most_urgent(shared_server: Server) -> None:
@@ -33,7 +47,7 @@ def test_a_release_wakes_the_most_urgent(shared_server: Server) -> None:
 
             await limiter.wait(key, place("first"))
             tasks = [asyncio.create_task(work(f"job-{n}", n)) for n in (1, None, 9)]
-            await asyncio.sleep(0.3)  # they are in the line
+            await in_line(shared_server, 3)
             assert await asyncio.wait_for(limiter.allow("others", "100/s"), PATIENT) and order == []
             await limiter.release(key, "first")
             await asyncio.gather(*tasks)
@@ -54,7 +68,7 @@ def test_a_wait_for_a_place_ends(shared_server: Server) -> None:
                 await limiter.wait(key, place("second"), max_wait=0.2)
             assert time.monotonic() - begun >= 0.19
             waiting = asyncio.create_task(limiter.wait(key, place("third")))
-            await asyncio.sleep(0.2)
+            await in_line(shared_server, 1)
             waiting.cancel()
             await limiter.release(key, "first")
             await asyncio.gather(waiting, return_exceptions=True)
@@ -77,7 +91,8 @@ def test_threads_wait_for_a_place(shared_server: Server) -> None:
         limiter.wait(key, place("first"))
         thread = threading.Thread(target=work)
         thread.start()
-        time.sleep(0.2)
+        while callers_in_line(shared_server) != 1:
+            time.sleep(0.005)
         assert limiter.allow("others", "100/s") and not got.is_set()
         limiter.release(key, "first")
         thread.join(PATIENT)
@@ -89,7 +104,7 @@ def test_a_wait_goes_on_after_the_server_was_gone(server: Server) -> None:
         async with stint.AsyncLimiter(server.url, stint.fail_closed(), timeout=PATIENT, failures=10**6) as limiter:
             await limiter.wait("k", place("first"))
             waiting = asyncio.create_task(limiter.wait("k", place("second"), max_wait=PATIENT))
-            await asyncio.sleep(0.2)
+            await in_line(server, 1)
             server.kill()
             await asyncio.sleep(0.2)
             server.start()

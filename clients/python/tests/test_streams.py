@@ -22,6 +22,7 @@ class Chunks:
 
     def __init__(self, *tokens: int, error: Exception | None = None, waits: bool = False) -> None:
         self.tokens, self.error, self.waits, self.is_closed = list(tokens), error, waits, False
+        self.is_waiting = False
 
     async def __aiter__(self) -> AsyncIterator[int]:
         for tokens in self.tokens:
@@ -29,6 +30,7 @@ class Chunks:
         if self.error is not None:
             raise self.error
         if self.waits:
+            self.is_waiting = True
             await asyncio.Event().wait()
 
     def __iter__(self) -> Iterator[int]:
@@ -110,10 +112,10 @@ def test_begun_without_a_chunk(scripted: Scripted) -> None:
 
 def test_cancellation(scripted: Scripted) -> None:
     async def work(limiter: stint.AsyncLimiter) -> None:
-        task = asyncio.create_task(take(limiter, Chunks(50, 60, waits=True)))
-        while not scripted.commands:
+        chunks = Chunks(50, 60, waits=True)
+        task = asyncio.create_task(take(limiter, chunks))
+        while not chunks.is_waiting:
             await asyncio.sleep(0.001)
-        await asyncio.sleep(0.1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
