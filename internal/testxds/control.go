@@ -33,7 +33,8 @@ type Control struct {
 	requests []*discovery.DiscoveryRequest
 }
 
-// Start starts one at an address, "127.0.0.1:0" for any port. The test's end stops it.
+// Start starts one at an address: "127.0.0.1:0" for any port, or one of testserver.ReserveAddress if another one will
+// listen there later. The test's end stops it.
 func Start(t testing.TB, address string, options ...grpc.ServerOption) *Control {
 	t.Helper()
 	ln, err := net.Listen("tcp", address)

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/internal/testtls"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/internal/testxds"
@@ -240,7 +241,7 @@ func TestPause(t *testing.T) {
 
 // Rules outlive the control plane, a restart without it, and a file that is damaged.
 func TestKeptRules(t *testing.T) {
-	control, dir := testxds.Start(t, "127.0.0.1:0"), t.TempDir()
+	control, dir := testxds.Start(t, testserver.ReserveAddress(t)), t.TempDir() // where another one listens later
 	o := Options{Address: control.Address, Dir: dir}
 	c, stop := run(t, o, io.Discard)
 	control.Answer(control.Push(domain(t, "a"), domain(t, "b")))
