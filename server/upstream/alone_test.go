@@ -24,7 +24,7 @@ func TestHomeIsDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := start(t, "", nil)
-			region := startWith(t, home.address, time.Second, nil, func(o *upstream.Options) { o.Down = c.down })
+			region := startWith(t, home.address, homeTimeout, nil, func(o *upstream.Options) { o.Down = c.down })
 			r := dial(t, region.address)
 			if _, failure := r.do("TB.ACQUIRE g:1 10 1/1h 5"); failure != "" {
 				t.Fatal(failure)
@@ -75,7 +75,7 @@ func TestAloneWithADisk(t *testing.T) {
 		}
 	}()
 	home := start(t, "", nil)
-	region := startWith(t, home.address, time.Second, func(d decider.Decider) decider.Decider {
+	region := startWith(t, home.address, homeTimeout, func(d decider.Decider) decider.Decider {
 		disk.Decider = d
 		return &disk
 	}, func(o *upstream.Options) { o.Down = upstream.Down{Decides: true, Share: 30} })
@@ -114,7 +114,7 @@ func (d *oneByOne) Decide(b *engine.Batch) (finished bool) {
 // An error of home is an error, whatever happens while home is down.
 func TestErrorOfHomeIsNoGrant(t *testing.T) {
 	home := start(t, "", nil)
-	region := startWith(t, home.address, time.Second, nil, func(o *upstream.Options) { o.Down = upstream.Down{Decides: true, Allows: true} })
+	region := startWith(t, home.address, homeTimeout, nil, func(o *upstream.Options) { o.Down = upstream.Down{Decides: true, Allows: true} })
 	if _, failure := dial(t, home.address).do("SL.ACQUIRE g:1 5 1h"); failure != "" {
 		t.Fatal(failure)
 	}

@@ -27,7 +27,7 @@ func TestLogin(t *testing.T) {
 		defer store.Close()
 		now := clock.New(0)
 		u := upstream.New(upstream.Options{
-			Addresses: []string{home.address}, Keys: []string{"g:*"}, User: "east", Password: password, Timeout: 5 * time.Second,
+			Addresses: []string{home.address}, Keys: []string{"g:*"}, User: "east", Password: password, Timeout: homeTimeout,
 			Decider: &decider.Local{Store: store, Clock: now}, Policies: store, Replicas: replicaOf(store, now), Alone: true, Log: slog.New(slog.DiscardHandler),
 			Holder: func() string { return "east" },
 		})
