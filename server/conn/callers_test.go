@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,6 +178,14 @@ func TestCallersTakeTurns(t *testing.T) {
 	}
 }
 
+// noting is a decider that notes the keys in their order.
+type noting []string
+
+func (n *noting) Decide(b *engine.Batch) bool {
+	*n = append(*n, string(b.Ops[0].Key))
+	return true
+}
+
 // Sessions without an event loop take turns by their owners, and hold up no session of a loop.
 func TestTurnsOfCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -187,21 +194,18 @@ func TestTurnsOfCallers(t *testing.T) {
 		for h.turns.TryBegin() {
 			taken++
 		}
-		var mu sync.Mutex
-		var order []string
+		var order noting
+		h.Decider = &order
 		for _, name := range []string{"many", "many", "many", "one"} {
-			if err := h.Users.Set(name, []string{"on", "nopass", "+@all"}); err != nil {
+			if err := h.Users.Set(name, []string{"on", "nopass", "~*", "+@all"}); err != nil {
 				t.Fatal(err)
 			}
 			go func() {
 				user, _ := h.Users.Authenticate(name, nil)
 				caller := Caller{User: user, Address: "127.0.0.1:1"}
-				if reply, err := h.Do(t.Context(), caller, frames("PING")); err != nil || string(reply) != "+PONG\r\n" {
-					t.Errorf("%s: %q, %v", name, reply, err)
+				if _, err := h.Do(t.Context(), caller, frames("CL.THROTTLE "+name+" 15 30 60")); err != nil {
+					t.Errorf("%s: %v", name, err)
 				}
-				mu.Lock()
-				defer mu.Unlock()
-				order = append(order, name)
 			}()
 			synctest.Wait()
 		}
