@@ -35,7 +35,7 @@ readonly steps=(
     "night   envoy-gateway: the container and the rules that Envoy Gateway's code makes of our resource and of its tests"
     "night   goroutines: the tests of the server as it serves connections on systems other than Linux"
     "night   attacks:    the attacks of docs/performance.md at full size"
-    "night   arm64:      scripts on another processor, by emulation: the same replies and steps"
+    "night   arm64:      the engine on another processor, by emulation: the same replies, steps and results, and no fused operations"
     "night   targets:    the program for each processor of each system of a release"
     "night   flips:      every bit of a node's files"
     "night   allowance:  leaders that decide in memory, through 10,000 faults"
@@ -424,7 +424,13 @@ step_attacks() {
         -run 'TestFloodOfKeys|TestSlowloris|TestDeafClients|TestHugeLengths|TestReconnectStorm|TestMemoryComesBack'
 }
 
-step_arm64() { GOARCH=arm64 CGO_ENABLED=0 watched go test -exec qemu-aarch64-static ./engine/script -run 'Alike|Transcript|Replies|Price'; }
+# step_arm64 runs scripts as another processor does, and looks for products that the compiler fuses there with a sum.
+step_arm64() {
+    local -x GOARCH=arm64 CGO_ENABLED=0
+    watched go test -exec qemu-aarch64-static ./engine/script -run 'Alike|Transcript|Replies|Price'
+    watched go test -exec qemu-aarch64-static ./engine/script/elementary ./engine/algorithm ./engine/datatype ./engine/keyspace ./engine/limits
+    ! go build -gcflags=-S ./engine/... ./server/command/data/... 2>&1 | grep -aE '\sFN?M(ADD|SUB)[SD]\s' | grep -v /engine/script/elementary/
+}
 
 step_targets() { (cd packaging && TEST_SIZE=nightly watched go test -run TestReleaseTargets ./...); }
 

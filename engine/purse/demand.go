@@ -24,7 +24,7 @@ func (d *Demand) Measure(now, every time.Duration) {
 	}
 	sample := float64(d.asked) / float64(span)
 	if sample < d.rate {
-		sample = (3*d.rate + sample) / 4
+		sample = (float64(3*d.rate) + sample) / 4
 	}
 	d.rate, d.asked, d.measured = sample, 0, now
 }

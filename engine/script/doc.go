@@ -19,7 +19,8 @@
 //     and collectgarbage does nothing.
 //   - After redis.setresp(3) the script's own reply is still made in RESP2.
 //   - "#" honours __len on tables. xpcall calls its handler after the stack has unwound. Chains of __index end after 8 tables.
-//   - Every NaN prints as -nan. sin, exp and their like may differ in the last digit.
+//   - Every NaN prints as -nan. exp, sin, powers and their like are the nearest floats (package elementary). In Redis one in
+//     a thousand is not; of log10, sinh, cosh and tanh, one in ten or more.
 //   - The length of a table with holes is its last index; Redis may find another border.
 //   - A text of more than 512 bytes is no number.
 package script

@@ -146,4 +146,6 @@ func BenchmarkReturn(b *testing.B) {
 
 func (stub) Expired() bool { return false }
 
+func (stub) Dialect() int64 { return 2 }
+
 func (stub) UseRESP3(on bool) bool { return !on }

@@ -68,4 +68,6 @@ func (m *memory) Call(reply []byte, args [][]byte, _ any) ([]byte, int) {
 
 func (*memory) Expired() bool { return false }
 
+func (*memory) Dialect() int64 { return 2 }
+
 func (*memory) UseRESP3(on bool) bool { return !on }

@@ -26,6 +26,9 @@ type Caller interface {
 	// Find returns what the caller knows of the command with a name, which it is given back for each call that has this name
 	// as a constant. It depends on nothing but the name. nil means that the caller must look at the arguments.
 	Find(name string) (row any)
+	// Dialect is the version of the language in which the script is run, 1 or more. In dialect 1, the last digits of
+	// powers, logarithms and functions of angles depend on the processor.
+	Dialect() int64
 	// UseRESP3 says whether the replies of the calls from here on are in RESP3. At the start of a script they are in
 	// RESP2. It reports whether the caller can reply in that version.
 	UseRESP3(on bool) (ok bool)

@@ -113,4 +113,6 @@ func TestRecordedReplies(t *testing.T) {
 
 func (*redisServer) Expired() bool { return false }
 
+func (*redisServer) Dialect() int64 { return 2 }
+
 func (*redisServer) UseRESP3(on bool) bool { return !on }

@@ -32,6 +32,9 @@ func machineOf(L *interpreter.Thread) *machine { return L.Run().Host.(*machine) 
 // Expired is the caller's.
 func (m *machine) Expired() bool { return m.caller.Expired() }
 
+// Dialect is the caller's.
+func (m *machine) Dialect() int64 { return m.caller.Dialect() }
+
 // start prepares a run.
 func (m *machine) start(p *Program, budget int, keys, argv [][]byte, caller Caller) {
 	m.caller, m.resp3 = caller, false

@@ -128,6 +128,8 @@ func (l *listener) Call(reply []byte, args [][]byte, _ any) ([]byte, int) {
 
 func (*listener) Expired() bool { return false }
 
+func (*listener) Dialect() int64 { return 2 }
+
 func (*listener) UseRESP3(on bool) bool { return !on }
 
 // outcome writes what a script said and replied, one on each line.

@@ -16,7 +16,8 @@ import (
 const (
 	// Dialect is the version of the language of scripts, with its budget and the commands that scripts call. A change
 	// of what any script does is another version, and an addition to the cluster's formats: replicas run a script alike.
-	// Scripts of dialect 2 may call commands that those of 0.2.0 may not: see Dialect of a command's row.
+	// Scripts of dialect 2 may call commands that those of 0.2.0 may not: see Dialect of a command's row. Their powers,
+	// logarithms and functions of angles do not depend on the processor.
 	Dialect = 2
 	// MaxLoaded bounds the scripts that were loaded.
 	MaxLoaded = 10_000

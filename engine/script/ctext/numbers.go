@@ -153,6 +153,15 @@ func AppendNumber(dst []byte, x float64, precision int) []byte {
 	return strconv.AppendFloat(dst, x, 'g', precision, 64)
 }
 
+// OneNaN is the number, or for any NaN the one that an operation without a result yields on x86-64. Which one an operation
+// yields, and whether it has a sign, differs between processors.
+func OneNaN(x float64) float64 {
+	if math.IsNaN(x) {
+		return math.Float64frombits(0xfff8 << 48)
+	}
+	return x
+}
+
 // NumberText is the text of a number in a script: tostring, "..", and every function that wants a string.
 func NumberText(x float64) string {
 	var buffer [32]byte

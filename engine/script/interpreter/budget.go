@@ -15,6 +15,8 @@ const (
 	SlotsPerStep = 1                   // values that are copied
 	InvokePrice  = 10                  // of a call of the script's functions from Go
 
+	ElementaryPrice = 20 // of a function of package elementary, which is free in dialect 1
+
 	failurePrice   = 200    // an error that pcall catches
 	tracePrice     = 20_000 // an error that names no operand, which cost this much in dialect 1
 	coroutinePrice = 2000   // a stack of its own

@@ -168,7 +168,7 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 	a, b := c.pair(e.Left, e.Right)
 	if syntax.IsNumeral(e) { // its zero keeps the sign, as that of a numeral does
 		return func(fr *frame) value.Value {
-			return value.Number(op.operate(a.get(fr).Float(), b.get(fr).Float()))
+			return value.Number(op.operate(fr.L, a.get(fr).Float(), b.get(fr).Float()))
 		}
 	}
 	n := &arithmetic{a, b, op, e.Op[0], e.Node}
@@ -189,7 +189,7 @@ func (c *compiler) binary(e *syntax.Binary) eval {
 		case '/':
 			return value.Result(p / q)
 		}
-		return value.Result(n.op.operate(p, q))
+		return value.Result(n.op.operate(fr.L, p, q))
 	}
 }
 

@@ -1,7 +1,10 @@
 package interpreter
 
 import (
+	"math"
+
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/elementary"
 	"github.com/stintdb/stint/engine/script/value"
 )
 
@@ -70,21 +73,32 @@ func (L *Thread) invokePlain(f value.Value, args ...value.Value) value.Value {
 // operation is an arithmetic operator.
 type operation struct {
 	event   string
-	operate func(a, b float64) float64
+	operate func(L *Thread, a, b float64) float64
 	isPlain bool // a metamethod of a table on the left has no price of its own
 }
 
 var operations = map[string]*operation{
-	"+": {"__add", func(a, b float64) float64 { return a + b }, true},
-	"-": {"__sub", func(a, b float64) float64 { return a - b }, true},
-	"*": {"__mul", func(a, b float64) float64 { return float64(a * b) }, true},
-	"/": {"__div", func(a, b float64) float64 { return a / b }, true},
-	"%": {"__mod", value.Modulo, false},
-	"^": {"__pow", value.Power, false},
+	"+": {"__add", func(_ *Thread, a, b float64) float64 { return a + b }, true},
+	"-": {"__sub", func(_ *Thread, a, b float64) float64 { return a - b }, true},
+	"*": {"__mul", func(_ *Thread, a, b float64) float64 { return float64(a * b) }, true},
+	"/": {"__div", func(_ *Thread, a, b float64) float64 { return a / b }, true},
+	"%": {"__mod", func(_ *Thread, a, b float64) float64 { return value.Modulo(a, b) }, false},
+	"^": {"__pow", (*Thread).Power, false},
 }
 
 // minus has its operand twice.
-var minus = &operation{"__unm", func(a, _ float64) float64 { return -a }, true}
+var minus = &operation{"__unm", func(_ *Thread, a, _ float64) float64 { return -a }, true}
+
+// Power is a ^ b.
+func (L *Thread) Power(a, b float64) float64 {
+	if L.run.Host.Dialect() == 1 {
+		return value.Power(a, b, math.Pow)
+	}
+	return value.Power(a, b, func(a, b float64) float64 {
+		L.Charge(ElementaryPrice)
+		return elementary.Pow(a, b)
+	})
+}
 
 // arithmetic is an operator on two values of any type.
 func (L *Thread) arithmetic(op *operation, a, b value.Value) value.Value {
@@ -103,7 +117,7 @@ func (L *Thread) arithmetic(op *operation, a, b value.Value) value.Value {
 	}
 	switch {
 	case ok && ok2:
-		return value.Result(op.operate(x, y))
+		return value.Result(op.operate(L, x, y))
 	case !f.IsNil():
 		return L.invoke(f, a, b)
 	case ok:

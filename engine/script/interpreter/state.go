@@ -17,6 +17,8 @@ import (
 type Host interface {
 	// Expired reports whether the script must end now, with [TimeError].
 	Expired() bool
+	// Dialect is the version of the language.
+	Dialect() int64
 }
 
 // Kept is state that is kept until a run ends. The next run finds it reset.

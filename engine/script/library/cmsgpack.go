@@ -82,7 +82,7 @@ func packNumber(out []byte, x float64) []byte {
 		if float := float32(x); float64(float) == x {
 			return appendBytes(append(out, 0xca), uint64(math.Float32bits(float)), 4)
 		}
-		return appendBytes(append(out, 0xcb), math.Float64bits(x), 8)
+		return appendBytes(append(out, 0xcb), math.Float64bits(ctext.OneNaN(x)), 8)
 	}
 	if n >= -32 && n <= 127 {
 		return append(out, byte(n))

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/elementary"
 	"github.com/stintdb/stint/engine/script/interpreter"
 	"github.com/stintdb/stint/engine/script/value"
 )
@@ -14,11 +15,31 @@ func mathOf1(f func(float64) float64) interpreter.GoFunction {
 	return func(L *interpreter.Thread) int { return L.PushNumber(f(L.CheckNumber(1))) }
 }
 
-func mathOf2(f func(a, b float64) float64) interpreter.GoFunction {
+// mathInDialects is mathOf1 of a function without exact results, and of that of dialect 1.
+func mathInDialects(f, first func(float64) float64) interpreter.GoFunction {
+	now, before := mathOf1(f), mathOf1(first)
+	return func(L *interpreter.Thread) int {
+		if L.Run().Host.Dialect() == 1 {
+			return before(L)
+		}
+		L.Charge(interpreter.ElementaryPrice)
+		return now(L)
+	}
+}
+
+func mathOf2(f func(L *interpreter.Thread, a, b float64) float64) interpreter.GoFunction {
 	return func(L *interpreter.Thread) int {
 		b := L.CheckNumber(2) // first, as in Redis
-		return L.PushNumber(f(L.CheckNumber(1), b))
+		return L.PushNumber(f(L, L.CheckNumber(1), b))
 	}
+}
+
+func arcTangent(L *interpreter.Thread, y, x float64) float64 {
+	if L.Run().Host.Dialect() == 1 {
+		return math.Atan2(y, x)
+	}
+	L.Charge(interpreter.ElementaryPrice)
+	return elementary.Atan2(y, x)
 }
 
 const fmodPrice = 100 // in steps
@@ -26,14 +47,17 @@ const fmodPrice = 100 // in steps
 // mathFmod takes longer the farther apart its arguments are.
 func mathFmod(L *interpreter.Thread) int {
 	L.Charge(fmodPrice)
-	return mathOf2(math.Mod)(L)
+	return mathOf2(func(_ *interpreter.Thread, a, b float64) float64 { return math.Mod(a, b) })(L)
 }
 
 var mathFunctions = map[string]interpreter.GoFunction{
-	"abs": mathOf1(math.Abs), "acos": mathOf1(math.Acos), "asin": mathOf1(math.Asin), "atan": mathOf1(math.Atan), "atan2": mathOf2(math.Atan2),
-	"ceil": mathOf1(math.Ceil), "cos": mathOf1(math.Cos), "cosh": mathOf1(math.Cosh), "exp": mathOf1(math.Exp), "floor": mathOf1(math.Floor),
-	"fmod": mathFmod, "log": mathOf1(math.Log), "log10": mathOf1(math.Log10), "pow": mathOf2(value.Power), "sin": mathOf1(math.Sin),
-	"sinh": mathOf1(math.Sinh), "sqrt": mathOf1(math.Sqrt), "tan": mathOf1(math.Tan), "tanh": mathOf1(math.Tanh),
+	"abs": mathOf1(math.Abs), "ceil": mathOf1(math.Ceil), "floor": mathOf1(math.Floor), "sqrt": mathOf1(math.Sqrt), "fmod": mathFmod,
+	"pow": mathOf2((*interpreter.Thread).Power), "exp": mathInDialects(elementary.Exp, math.Exp),
+	"log": mathInDialects(elementary.Log, math.Log), "log10": mathInDialects(elementary.Log10, math.Log10),
+	"sin": mathInDialects(elementary.Sin, math.Sin), "cos": mathInDialects(elementary.Cos, math.Cos), "tan": mathInDialects(elementary.Tan, math.Tan),
+	"asin": mathInDialects(elementary.Asin, math.Asin), "acos": mathInDialects(elementary.Acos, math.Acos),
+	"atan": mathInDialects(elementary.Atan, math.Atan), "atan2": mathOf2(arcTangent),
+	"sinh": mathInDialects(elementary.Sinh, math.Sinh), "cosh": mathInDialects(elementary.Cosh, math.Cosh), "tanh": mathInDialects(elementary.Tanh, math.Tanh),
 	"deg": mathOf1(func(x float64) float64 { return x / (math.Pi / 180) }),
 	"rad": mathOf1(func(x float64) float64 { return x * (math.Pi / 180) }),
 	"frexp": func(L *interpreter.Thread) int {

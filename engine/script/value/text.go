@@ -35,8 +35,8 @@ func AsText(v Value) (string, bool) {
 // Modulo is a - floor(a/b)*b. The conversions keep compilers from fusing the operations.
 func Modulo(a, b float64) float64 { return a - float64(math.Floor(a/b)*b) }
 
-// Power is a ^ b: exact where the result is a whole number that a float can hold.
-func Power(a, b float64) float64 {
+// Power is a ^ b: exact where the result is a whole number that a float can hold, and by another function elsewhere.
+func Power(a, b float64, elsewhere func(a, b float64) float64) float64 {
 	if b == 2 {
 		return a * a
 	}
@@ -55,5 +55,5 @@ func Power(a, b float64) float64 {
 			return result
 		}
 	}
-	return math.Pow(a, b)
+	return elsewhere(a, b)
 }

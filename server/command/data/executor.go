@@ -134,9 +134,12 @@ func (s *scriptCaller) Expired() bool {
 	return s.expired
 }
 
+// Dialect implements [script.Caller].
+func (s *scriptCaller) Dialect() int64 { return s.call.op.Tokens }
+
 // UseRESP3 implements [script.Caller]. Scripts of the first dialect could not read RESP3.
 func (s *scriptCaller) UseRESP3(on bool) bool {
-	ok := !on || s.call.op.Tokens > 1
+	ok := !on || s.Dialect() > 1
 	s.resp3 = on && ok
 	return ok
 }

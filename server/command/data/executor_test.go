@@ -1,6 +1,9 @@
 package data_test
 
 import (
+	"math"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stintdb/stint/engine"
@@ -25,16 +28,19 @@ func TestUnknownDialectIsRefused(t *testing.T) {
 			t.Errorf("dialect %d is answered with status %d, %q", dialect, results[0].Status, results[0].Reply)
 		}
 	}
-	ping := command.Request{Args: [][]byte{[]byte("EVAL"), []byte("return redis.pcall('PING')"), []byte("0")}}
-	if err := data.ParseScript(&ping); err != nil {
-		t.Fatal(err)
-	}
-	for dialect, want := range []string{1: "-ERR This Redis command is not allowed from script\r\n", 2: "+PONG\r\n"} {
-		if ping.Ops[0].Tokens = int64(dialect); dialect == 0 {
-			continue
+	for _, c := range []struct{ body, first, second string }{
+		{"return redis.pcall('PING')", "-ERR This Redis command is not allowed from script\r\n", "+PONG\r\n"},
+		{"return tostring(math.log10(1000) == 3) .. '|'", strconv.FormatBool(math.Log10(1000) == 3) + "|\r\n", "true|\r\n"},
+	} {
+		eval := command.Request{Args: [][]byte{[]byte("EVAL"), []byte(c.body), []byte("0")}}
+		if err := data.ParseScript(&eval); err != nil {
+			t.Fatal(err)
 		}
-		if kept.Apply(1, ping.Ops, results); string(results[0].Reply) != want {
-			t.Errorf("PING in dialect %d: %q", dialect, results[0].Reply)
+		for dialect, want := range map[int64]string{1: c.first, 2: c.second} {
+			eval.Ops[0].Tokens = dialect
+			if kept.Apply(1, eval.Ops, results); !strings.HasSuffix(string(results[0].Reply), want) {
+				t.Errorf("dialect %d of %s: %q, want %q", dialect, c.body, results[0].Reply, want)
+			}
 		}
 	}
 	r.Ops[0].Tokens = scriptcache.Dialect
