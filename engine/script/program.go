@@ -50,6 +50,34 @@ type Program struct {
 	sha      string
 	shebang  shebang
 	steps    atomic.Int64 // the most that a run took
+	inVain   atomic.Int64 // attempts in a row that would have changed something, and those left out among them
+}
+
+// After this many attempts in vain, one of as many is made.
+const attemptsInVain = 16
+
+// mostUntimed is the number of steps of a script up to which attempts are left out. The attempt ends a script that takes
+// too long before other nodes run it.
+const mostUntimed = 20_000
+
+// IsWorthAttempt reports whether to run the script before other nodes do, because it may change nothing: not if it has
+// changed something again and again.
+func (p *Program) IsWorthAttempt() bool {
+	n := p.inVain.Load()
+	if n < attemptsInVain || n%attemptsInVain == 0 || p.Steps() > mostUntimed {
+		return true
+	}
+	p.inVain.Add(1)
+	return false
+}
+
+// NoteAttempt notes whether an attempt would have changed something.
+func (p *Program) NoteAttempt(changes bool) {
+	if changes {
+		p.inVain.Add(1)
+	} else {
+		p.inVain.Store(0)
+	}
 }
 
 // SHA1 is the name of the script: 40 hexadecimal digits in lower case.

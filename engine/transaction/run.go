@@ -18,9 +18,12 @@ func (r *Runner) Run(now int64, op *engine.Op, res *engine.Result, locked, readO
 		res.Status = engine.Unreadable
 		return true
 	}
+	if readOnly && r.keys.IsReplicated() && !r.config.Commands.IsWorthAttempt(op) {
+		return false
+	}
 	t := transactions.Get().(*Tx)
 	defer t.end() // the only one: with more, the compiler calls each of them by way of a list
-	t.runner, t.alone = r, readOnly || !r.keys.IsReplicated()
+	t.runner, t.attempt, t.alone = r, readOnly, readOnly || !r.keys.IsReplicated()
 	if t.shards.begin(r.keys, locked); !locked {
 		t.shards.locate(op)
 		t.shards.lock(op)
@@ -50,7 +53,7 @@ func (r *Runner) RunGroup(now int64, ops []engine.Op, results []engine.Result) (
 	}
 	t := transactions.Get().(*Tx)
 	defer t.end()
-	t.runner, t.alone = r, !r.keys.IsReplicated()
+	t.runner, t.attempt, t.alone = r, false, !r.keys.IsReplicated()
 	t.shards.begin(r.keys, false)
 	for i := range ops[:n] {
 		t.shards.locate(&ops[i])

@@ -17,6 +17,8 @@ type Commands interface {
 	Run(tx *Tx, op *engine.Op, res *engine.Result)
 	// Weigh returns about the work that op would take now, at most, in units of [engine.Result.Work].
 	Weigh(op *engine.Op, held Held) (work int)
+	// IsWorthAttempt reports whether to run op before it is proposed to a cluster, because it may change nothing.
+	IsWorthAttempt(op *engine.Op) bool
 	// ReadsAll reports whether op, which changes nothing, looks at most of that, and takes much longer than copying it.
 	ReadsAll(op *engine.Op, held int) bool
 }

@@ -23,6 +23,7 @@ type Tx struct {
 	now      int64
 	ownTime  int64 // see OwnTime; 0 until the operation asks for it
 	readOnly bool
+	attempt  bool   // see IsAttempt
 	alone    bool   // see Alone
 	dropped  bool   // see Drop
 	copies   copies // in use, they are all that it reads, and no shard is locked
@@ -89,6 +90,12 @@ func (t *Tx) ReadOnly() bool { return t.readOnly }
 // replicated, and of one that is only answered if it changes nothing. It is false once the transaction needs more locks:
 // nobody needs its outcome then, because it begins again.
 func (t *Tx) Alone() bool { return t.alone && !t.shards.stopped }
+
+// IsAttempt reports whether a transaction is answered only if it changes nothing, and proposed to the cluster otherwise,
+// and whether it has changed anything so far.
+func IsAttempt(t *Tx) (is, changes bool) {
+	return t.attempt, t.used > 0 || len(t.scripts) > 0 || len(t.published) > 0
+}
 
 // Drop has nothing kept of the transaction. Only one that is [Tx.Alone] may be dropped.
 func (t *Tx) Drop() { t.dropped = true }

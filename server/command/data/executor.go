@@ -344,6 +344,20 @@ func (e *Executor) ReadsAll(op *engine.Op, held int) bool {
 	return row != nil && (row.ReadsAll || row.Answers != nil && row.Answers(op.Args, held) >= manyAnswers)
 }
 
+// IsWorthAttempt implements [transaction.Commands]. A script that mostly changes something is not, unless MONITOR would
+// show the attempt.
+func (e *Executor) IsWorthAttempt(op *engine.Op) bool {
+	if op.Verb != engine.Script || op.Options&engine.Peek != 0 || e.isWatched() {
+		return true
+	}
+	row, _ := e.find(op)
+	program := e.programOf(row, op)
+	return program == nil || program.IsWorthAttempt()
+}
+
+// isWatched reports whether anybody sees commands by MONITOR.
+func (e *Executor) isWatched() bool { return e.Monitors != nil && e.Monitors.Count() > 0 }
+
 // Weigh implements [transaction.Commands]. It assumes that a script needs as many steps as last time.
 func (e *Executor) Weigh(op *engine.Op, held transaction.Held) (work int) {
 	if len(op.Args) == 0 {
@@ -355,10 +369,9 @@ func (e *Executor) Weigh(op *engine.Op, held transaction.Held) (work int) {
 		return store.OpWork
 	case op.Verb == engine.Command:
 		return row.WeighData(op.Args, held.Bytes, held.Longest)
-	case row.Cost == command.ScriptRun && len(op.Args) > 1:
-		if program := e.programOf(row, op.Args[1]); program != nil && program.Steps() > 0 {
-			return store.OpWork + program.Steps()*workOfStep
-		}
+	}
+	if program := e.programOf(row, op); program != nil && program.Steps() > 0 {
+		return store.OpWork + program.Steps()*workOfStep
 	}
 	return command.MaxBatchWork
 }

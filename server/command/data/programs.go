@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/server/command"
 )
@@ -115,11 +116,14 @@ func (p *programs) keep(compiled *script.Program) {
 	p.young.byDigest[compiled.SHA1()], p.young.byBody[compiled.Body()] = compiled, compiled
 }
 
-// programOf returns the cached script of a call, nil if there is none.
-func (e *Executor) programOf(call *command.Row, named []byte) (found *script.Program) {
-	if !strings.HasPrefix(call.Name, "evalsha") {
-		return e.programs.ofBody(named)
+// programOf returns the cached script that an operation runs, nil if there is none.
+func (e *Executor) programOf(row *command.Row, op *engine.Op) (found *script.Program) {
+	switch {
+	case row == nil || row.Cost != command.ScriptRun || len(op.Args) < 2:
+		return nil
+	case !strings.HasPrefix(row.Name, "evalsha"):
+		return e.programs.ofBody(op.Args[1])
 	}
-	_, found = e.programs.ofName(named)
+	_, found = e.programs.ofName(op.Args[1])
 	return found
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/engine/scriptcache"
+	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -140,11 +141,14 @@ func runScript(c *Call, program *script.Program) {
 		caller.most = c.executor.ScriptTime
 	}
 	// In a cluster, MONITOR shows the calls once: of the attempt that the leader makes before it proposes the script.
-	caller.isWatched = c.Tx.Alone() && c.executor.Monitors != nil && c.executor.Monitors.Count() > 0
+	caller.isWatched = c.Tx.Alone() && c.executor.isWatched()
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
 	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], caller)
 	if caller.expired {
 		c.Tx.Drop()
+	}
+	if is, changes := transaction.IsAttempt(c.Tx); is {
+		program.NoteAttempt(changes)
 	}
 	if caller.isWatched {
 		caller.show()
