@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-const tooLongArgument = "-ERR argument: at most 65536 bytes (--max-bulk-size), got 65537: nothing was executed\r\n"
+const tooLongArgument = "-ERR argument: at most 1048576 bytes (--max-bulk-size), got 1048577: nothing was executed\r\n"
 
 // conversations are bytes that arrive and bytes that are answered; closed says that the server then hangs up.
 var conversations = []struct {
@@ -26,23 +26,23 @@ var conversations = []struct {
 	{"negative count", "*-1\r\nPING\r\n", "+PONG\r\n", false},
 	{"empty commands", "*0\r\n\r\n\r\nPING\r\n", "+PONG\r\n", false},
 	{"negative length", "*1\r\n$-1\r\n", "-ERR Protocol error: invalid bulk length\r\n", true},
-	{"huge length", "*1\r\n$999999999999\r\n", "-ERR Protocol error: invalid bulk length: at most 65536 bytes (--max-bulk-size), got 999999999999, which are too many to skip\r\n", true},
+	{"huge length", "*1\r\n$999999999999\r\n", "-ERR Protocol error: invalid bulk length: at most 1048576 bytes (--max-bulk-size), got 999999999999, which are too many to skip\r\n", true},
 	{"length that is no number", "*1\r\n$x\r\n", "-ERR Protocol error: invalid bulk length\r\n", true},
-	{"length just beyond the limit", string(frame("ECHO", strings.Repeat("x", 65_537))) + "PING\r\n", tooLongArgument + "+PONG\r\n", false},
-	{"length beyond the limit first", "*3\r\n$65537\r\n" + strings.Repeat("FLUSHALL\n", 7282)[:65_537] + "\r\n$0\r\n\r\n$1\r\na\r\nPING\r\n", tooLongArgument + "+PONG\r\n", false},
-	{"length beyond the limit in a pipeline", "ECHO a\r\n" + string(frame("SET", "s", strings.Repeat("x", 65_537))) + "GET s\r\nTB.ACQUIRE t 1 1/s\r\n",
+	{"length just beyond the limit", string(frame("ECHO", strings.Repeat("x", 1<<20+1))) + "PING\r\n", tooLongArgument + "+PONG\r\n", false},
+	{"length beyond the limit first", "*3\r\n$1048577\r\n" + strings.Repeat("FLUSHALL\n", 1<<17)[:1<<20+1] + "\r\n$0\r\n\r\n$1\r\na\r\nPING\r\n", tooLongArgument + "+PONG\r\n", false},
+	{"length beyond the limit in a pipeline", "ECHO a\r\n" + string(frame("SET", "s", strings.Repeat("x", 1<<20+1))) + "GET s\r\nTB.ACQUIRE t 1 1/s\r\n",
 		"$1\r\na\r\n" + tooLongArgument + "$-1\r\n*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:1000\r\n", false},
-	{"length beyond the limit in a transaction", "MULTI\r\nSET s 1\r\n" + string(frame("SET", "s", strings.Repeat("x", 65_537))) + "SET s 2\r\nEXEC\r\nGET s\r\n",
+	{"length beyond the limit in a transaction", "MULTI\r\nSET s 1\r\n" + string(frame("SET", "s", strings.Repeat("x", 1<<20+1))) + "SET s 2\r\nEXEC\r\nGET s\r\n",
 		"+OK\r\n+QUEUED\r\n" + tooLongArgument + "+QUEUED\r\n-EXECABORT Transaction discarded because of previous errors.\r\n$-1\r\n", false},
-	{"length beyond the limit without replies", "CLIENT REPLY OFF\r\n" + string(frame("ECHO", strings.Repeat("x", 65_537))) + "CLIENT REPLY ON\r\n", "+OK\r\n", false},
-	{"length beyond the limit, without its line end", "*1\r\n$65537\r\n" + strings.Repeat("x", 65_540), "-ERR Protocol error: expected CRLF after bulk\r\n", true},
+	{"length beyond the limit without replies", "CLIENT REPLY OFF\r\n" + string(frame("ECHO", strings.Repeat("x", 1<<20+1))) + "CLIENT REPLY ON\r\n", "+OK\r\n", false},
+	{"length beyond the limit, without its line end", "*1\r\n$1048577\r\n" + strings.Repeat("x", 1<<20+4), "-ERR Protocol error: expected CRLF after bulk\r\n", true},
 	{"array where a name belongs", "*1\r\n*1\r\n$4\r\nPING\r\n", "-ERR Protocol error: expected '$', got '*'\r\n", true},
 	{"array where an argument belongs", "*2\r\n$4\r\nECHO\r\n*1\r\n$1\r\na\r\n", "-ERR Protocol error: expected '$', got '*'\r\n", true},
 	{"length too short", "*2\r\n$4\r\nECHO\r\n$1\r\nab\r\n", "-ERR Protocol error: expected CRLF after bulk\r\n", true},
 	{"unbalanced quotes", "ECHO \"a\r\n", "-ERR Protocol error: unbalanced quotes in request\r\n", true},
 	{"quotes in the middle", "ECHO \"a\"b\r\n", "-ERR Protocol error: unbalanced quotes in request\r\n", true},
-	{"line too long", strings.Repeat("x", 70_000) + "\r\nPING\r\n", "-ERR line of text: at most 65536 bytes (--max-bulk-size): nothing was executed\r\n+PONG\r\n", false},
-	{"HTTP after a line too long", "POST /" + strings.Repeat("x", 70_000) + " HTTP/1.1\r\nHost: a\r\nFLUSHALL\r\n", "-ERR line of text: at most 65536 bytes (--max-bulk-size): nothing was executed\r\n", true},
+	{"line too long", strings.Repeat("x", 1<<20+1000) + "\r\nPING\r\n", "-ERR line of text: at most 1048576 bytes (--max-bulk-size): nothing was executed\r\n+PONG\r\n", false},
+	{"HTTP after a line too long", "POST /" + strings.Repeat("x", 1<<20+1000) + " HTTP/1.1\r\nHost: a\r\nFLUSHALL\r\n", "-ERR line of text: at most 1048576 bytes (--max-bulk-size): nothing was executed\r\n", true},
 	{"good ones first", "PING\r\n*1\r\n$4\r\nPING\r\n*x\r\n", "+PONG\r\n+PONG\r\n-ERR Protocol error: invalid multibulk length\r\n", true},
 	{"none after", "*x\r\nPING\r\n", "-ERR Protocol error: invalid multibulk length\r\n", true},
 	{"limiters first", "TB.ACQUIRE k 1 1/s\r\nTB.ACQUIRE k 1 1/s\r\n*x\r\n",
@@ -60,7 +60,7 @@ var conversations = []struct {
 	{"truncated", "*1\r\n$4\r\nPI", "", false},
 	{"truncated after good ones", "PING\r\n*2\r\n$4\r\nECHO\r\n$5\r\nhel", "+PONG\r\n", false},
 	{"quit in the middle", "PING\r\nQUIT\r\nPING\r\n", "+PONG\r\n+OK\r\n", true},
-	{"longest argument", string(frame("ECHO", strings.Repeat("x", 65_536))), "$65536\r\n" + strings.Repeat("x", 65_536) + "\r\n", false},
+	{"longest argument", string(frame("ECHO", strings.Repeat("x", 1<<20))), "$1048576\r\n" + strings.Repeat("x", 1<<20) + "\r\n", false},
 	{"too many arguments", string(frame(make([]string, 65_537)...)) + "PING\r\n", "-ERR arguments: at most 65536 (--max-args), got 65537: nothing was executed\r\n+PONG\r\n", false},
 	{"most arguments", string(frame(append([]string{"ECHO"}, make([]string, 65_535)...)...)), "-ERR wrong number of arguments for 'echo' command\r\n", false},
 }

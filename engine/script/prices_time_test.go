@@ -40,7 +40,7 @@ func TestBudgetBoundsTime(t *testing.T) {
 		}
 	}
 	for _, source := range longSources {
-		// The largest that --max-bulk-size lets through by default. The budget of compiling is the whole one.
+		// Longer sources end the budget too. The budget of compiling is the whole one.
 		if testsize.IsNightly() && timesPaid(source.text(64_000), Budget) > mostOfPaid {
 			t.Errorf("%s takes more than %d times the CPU that its steps pay for", source.name, mostOfPaid)
 		}

@@ -198,7 +198,7 @@ func Default() Config {
 		MaxKeyBytes:        4 << 10,
 		MaxSlidingLog:      100_000,
 		TrackingKeys:       1_000_000,
-		MaxBulkBytes:       64 << 10,
+		MaxBulkBytes:       1 << 20,
 		QueryBufferBytes:   4 << 20,
 		OutputBufferBytes:  4 << 20,
 		ShutdownGrace:      time.Second,

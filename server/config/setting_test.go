@@ -216,7 +216,7 @@ func TestLookupAndRedisValue(t *testing.T) {
 	c.MaxMemoryBytes, c.IdleTimeout = 128<<20, 1500_000_000
 	for name, want := range map[string]string{
 		"MaxMemory": "134217728", "max-memory": "134217728", "timeout": "2", "maxclients": "10000",
-		"proto-max-bulk-len": "65536", "client-query-buffer-limit": "4194304", "dir": "",
+		"proto-max-bulk-len": "1048576", "client-query-buffer-limit": "4194304", "dir": "",
 	} {
 		s, found := Lookup(name)
 		if !found {
