@@ -55,6 +55,10 @@ func (s *Server) ConfigGet(patterns []string) (pairs []string) {
 func (s *Server) ConfigSet(pairs []string) error {
 	s.setMu.Lock()
 	defer s.setMu.Unlock()
+	pairs, err := withoutConstants(pairs)
+	if err != nil {
+		return err
+	}
 	rows, err := settingsToChange(pairs)
 	if err != nil {
 		return err
@@ -86,6 +90,20 @@ func (s *Server) ConfigSet(pairs []string) error {
 		s.changed(&next)
 	}
 	return nil
+}
+
+// withoutConstants leaves out settings that are given the only value they have.
+func withoutConstants(pairs []string) (rest []string, err error) {
+	for pair := range slices.Chunk(pairs, 2) {
+		i := slices.IndexFunc(redisConstants, func(c [2]string) bool { return strings.EqualFold(c[0], pair[0]) })
+		switch {
+		case i < 0:
+			rest = append(rest, pair...)
+		case pair[1] != redisConstants[i][1]:
+			return nil, command.ErrSettingConstant.With(pair[0], redisConstants[i][1], pair[1])
+		}
+	}
+	return rest, nil
 }
 
 // settingsToChange returns the settings of names and values in turn. A setting may occur once, also under Redis's name

@@ -6,6 +6,7 @@ var (
 	ErrFixedSetting     = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - can't be changed while the server runs; start it with --%s", "")
 	ErrSettingTwice     = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - duplicate parameter", "")
 	ErrSettingValue     = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - %w", "")
+	ErrSettingConstant  = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - has only the value '%s' here, got '%s'", "")
 	ErrSettingsConflict = ServerErrors.Add("ERR CONFIG SET failed - %w", "")
 	ErrFewDescriptors   = ServerErrors.Add("ERR CONFIG SET failed (possibly related to argument 'max-clients') - the limit of open files leaves room for %d clients; raise that limit", "")
 	ErrNoConfigFile     = ServerErrors.Add("ERR The server is running without a config file", "")

@@ -17,7 +17,7 @@ var (
 	errStart         = command.DataErrors.Add("ERR invalid start ID for the interval", "")
 	errEnd           = command.DataErrors.Add("ERR invalid end ID for the interval", "")
 	errUnbalanced    = command.DataErrors.Add("ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified.", "")
-	errBlockInScript = command.DataErrors.Add("ERR xread command is not allowed with BLOCK option from scripts", "")
+	errBlockInScript = command.DataErrors.Add("ERR %s command is not allowed with BLOCK option from scripts", "")
 	errInfo          = command.DataErrors.Add("ERR unknown subcommand or wrong number of arguments for '%s'. Try XINFO HELP.", "")
 	errGroupOnly     = command.DataErrors.Add("ERR The %s option is only supported by XREADGROUP. You called XREAD instead.", "")
 	errGroupID       = command.DataErrors.Add("ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option.", "")

@@ -34,7 +34,7 @@ func parseReadOptions(args [][]byte, byClient bool) (o readOptions, err error) {
 		switch word := args[at]; {
 		case more > 0 && command.IsWord(word, "BLOCK"):
 			if !byClient {
-				return o, errBlockInScript
+				return o, errBlockInScript.With(args[0])
 			}
 			at++
 			if o.block = at; string(args[at]) != asksIDs {
