@@ -449,20 +449,29 @@ step_figures() {
     tail -n 3 "$scratch/bench.log"
 }
 
-# step_release builds what users of a release install, twice, and uses it. The parts that belong to this system are run.
+# build_release builds what users of a release install, from a checkout, into a folder: the second argument is the programs of Python.
+build_release() {
+    local from=$1 bin=$2 out=$3
+    (cd "$from/packaging" && go run ./release -out "$out")
+    (
+        cd "$from/clients/python"
+        SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) "$bin/python" -m build --no-isolation --outdir "$out" .
+    ) >"$scratch/wheel.log" 2>&1 || { cat "$scratch/wheel.log"; fail "the Python package does not build"; }
+    (cd "$from/clients/node" && npm ci --silent --ignore-scripts && npm pack --silent --pack-destination "$out" >/dev/null)
+    (cd "$from/clients/java" && mvn --batch-mode --quiet -DskipTests clean package) >"$scratch/jars.log" 2>&1 || { cat "$scratch/jars.log"; fail "the jars do not build"; }
+    mkdir "$out/jars"
+    cp "$from"/clients/java/stint-*/target/*.jar "$out/jars"
+    (cd "$out" && find . -type f ! -name checksums.txt -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >checksums.txt)
+}
+
+# step_release builds a release twice, here and in a clone with another path, and uses it. The parts that belong to this system are run.
 step_release() {
-    local bin version out clean
+    local bin version clean
     bin=$(python_environment clients/python/requirements-ci.txt)
     version=$(sed -n 's/^const latest = "\(.*\)"$/\1/p' cmd/stint/version.go)
-    for out in "$PWD/dist" "$scratch/dist"; do
-        (cd packaging && go run ./release -out "$out")
-        (
-            cd clients/python
-            SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) "$bin/python" -m build --no-isolation --outdir "$out" .
-        ) >"$scratch/wheel.log" 2>&1 || { cat "$scratch/wheel.log"; fail "the Python package does not build"; }
-        (cd clients/node && npm ci --silent --ignore-scripts && npm pack --silent --pack-destination "$out" >/dev/null)
-        (cd "$out" && find . -type f ! -name checksums.txt -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >checksums.txt)
-    done
+    git clone --quiet --config user.name=ci --config user.email=ci@localhost . "$scratch/a clone"
+    build_release "$PWD" "$bin" "$PWD/dist"
+    build_release "$scratch/a clone" "$bin" "$scratch/dist"
     diff -r dist "$scratch/dist" || fail "two builds of one commit differ"
     clean=$(mktemp -d -p "$scratch")
     STINT_DOWNLOAD="file://$PWD/dist" STINT_BIN="$clean" sh dist/install.sh
@@ -470,10 +479,9 @@ step_release() {
     python3 -m venv "$clean/python" && "$clean/python/bin/pip" install --quiet dist/*.whl && (cd "$clean" && python/bin/python -c 'import stint')
     (cd "$clean" && npm init --yes >/dev/null && npm install --silent "$OLDPWD"/dist/stintdb-client-*.tgz && node -e 'require("@stintdb/client")')
     (cd dist && sha256sum --check --quiet checksums.txt && ls -s)
-    if grep -q "^## $version – not released yet" CHANGELOG.md; then # in a clone, the release is cut as it will be
-        git clone --quiet --config user.name=ci --config user.email=ci@localhost . "$scratch/cut"
-        (cd packaging && go run ./release -tag -root "$scratch/cut")
-        (cd "$scratch/cut" && go build -buildvcs=true -o "$clean/tagged" ./cmd/stint)
+    if grep -q "^## $version – not released yet" CHANGELOG.md; then # in the clone, the release is cut as it will be
+        (cd packaging && go run ./release -tag -root "$scratch/a clone")
+        (cd "$scratch/a clone" && go build -buildvcs=true -o "$clean/tagged" ./cmd/stint)
         "$clean/tagged" version | grep "^stint $version (commit " || fail "a build of the tag is not version $version"
     fi
     install_installers
