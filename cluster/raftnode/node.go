@@ -33,6 +33,7 @@ type Node struct {
 	fail       func(error) // called when the node cannot go on
 
 	running   atomic.Bool                       // Raft has started
+	isOffered atomic.Bool                       // the last node that asked for a vote was offered the leadership by the leader
 	restored  atomic.Pointer[raft.SnapshotMeta] // the last snapshot that replaced the state
 	reloading sync.Mutex                        // held while Raft's settings are being changed
 

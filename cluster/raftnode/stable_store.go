@@ -7,34 +7,46 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// stableStore is the store of Raft's terms and votes. A node that was a member votes for nobody for a heartbeat
-// timeout after its start: it may have confirmed a leader's lease just before it ended, and has forgotten that
-// leader.
+// stableStore is the store of Raft's terms and votes. It refuses a vote while a leader may have a lease that rests on
+// this node:
+//   - For a heartbeat timeout after the start of a node that was a member. The node may have confirmed a leader's lease
+//     just before it ended, and has forgotten that leader.
+//   - If a leader was heard while the term of the vote was written. Raft looks for a leader only before that, and
+//     heartbeats do not wait for Raft's main loop.
 type stableStore struct {
 	raft.StableStore
-	votesFrom time.Duration
+	votesFrom time.Duration // on the monotonic clock; 0 for a node that was no member
 	raft      *Node
 }
 
 // votes is the store of terms and votes for Raft.
 func (n *Node) votes(stable raft.StableStore, logs raft.LogStore) raft.StableStore {
-	kept := retryingVotes{durableTerms{stable, n.entries}, n, n.log}
-	if last, err := logs.LastIndex(); err == nil && last == 0 {
-		return kept // the node has confirmed nothing
+	s := stableStore{StableStore: retryingVotes{durableTerms{stable, n.entries}, n, n.log}, raft: n}
+	if last, err := logs.LastIndex(); err != nil || last > 0 { // otherwise the node has confirmed nothing
+		s.votesFrom = n.heartbeat
 	}
-	return stableStore{kept, n.heartbeat, n}
+	return s
 }
 
 // lastVoteTerm is the key under which Raft keeps the term of a vote, before it gives the vote.
 const lastVoteTerm = "LastVoteTerm"
 
-// SetUint64 implements raft.StableStore. A candidate votes for itself at once: it only stands so soon because the
-// leader offered it leadership, and has given up its lease.
+// SetUint64 implements raft.StableStore. A candidate votes for itself at once: if it stands so soon, the leader has
+// offered it the leadership, and given up its lease.
 func (s stableStore) SetUint64(key []byte, value uint64) error {
-	if string(key) == lastVoteTerm && s.raft.clock.Mono() < s.votesFrom && s.raft.State() != raft.Candidate {
+	if string(key) != lastVoteTerm || s.raft.State() == raft.Candidate {
+		return s.StableStore.SetUint64(key, value)
+	}
+	switch leader, _ := s.raft.LeaderWithID(); {
+	case s.raft.clock.Mono() < s.votesFrom:
 		return errJustStarted
+	case leader != "" && !s.raft.isOffered.Load():
+		return errLeaderHeard
 	}
 	return s.StableStore.SetUint64(key, value)
 }
 
-var errJustStarted = errors.New("this node was started a moment ago and does not vote yet")
+var (
+	errJustStarted = errors.New("this node was started a moment ago and does not vote yet")
+	errLeaderHeard = errors.New("this node has heard the leader again and does not vote for another node")
+)

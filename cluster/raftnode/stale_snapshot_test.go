@@ -33,10 +33,12 @@ func (m *lastOf) Restore(from io.ReadCloser) error {
 // fed is a messenger whose messages come from the test, as they would from connections that are served in any order.
 type fed struct {
 	*raft.InmemTransport
-	came chan raft.RPC
+	came       chan raft.RPC
+	heartbeats func(handle func(raft.RPC))
 }
 
 func (f fed) Consumer() <-chan raft.RPC                    { return f.came }
+func (f fed) SetHeartbeatHandler(handle func(raft.RPC))    { f.heartbeats(handle) }
 func (fed) Inspect(func(*raft.AppendEntriesRequest) error) {}
 
 func (f fed) answer(t *testing.T, command any, data []byte) (answer any, err error) {
@@ -64,11 +66,18 @@ type follower struct {
 	fed     fed
 	machine *lastOf
 	store   *raftstore.Dir
+	votes   func(raft.StableStore) raft.StableStore
 }
 
 func newFollower(t *testing.T) *follower {
+	return newFollowerWith(t, func(stable raft.StableStore) raft.StableStore { return stable }, func(func(raft.RPC)) {})
+}
+
+// newFollowerWith is newFollower with another store of votes. heartbeats takes the function by which Raft hears
+// heartbeats.
+func newFollowerWith(t *testing.T, votes func(raft.StableStore) raft.StableStore, heartbeats func(func(raft.RPC))) *follower {
 	_, inmem := raft.NewInmemTransport("follower:1")
-	f := &follower{t: t, fed: fed{inmem, make(chan raft.RPC)}, machine: &lastOf{}}
+	f := &follower{t: t, fed: fed{inmem, make(chan raft.RPC), heartbeats}, machine: &lastOf{}, votes: votes}
 	var err error
 	if f.store, err = raftstore.Open(t.TempDir(), raftstore.OwnLog, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
@@ -90,7 +99,7 @@ func (f *follower) start() {
 	f.Node = New(f.t.Context(), "follower", time.Hour, clock.New(time.Now), slog.New(slog.DiscardHandler), func(err error) {
 		f.t.Error(err)
 	})
-	if err := f.Start(StartConfig{Machine: f.machine, Logs: f.store.Logs(), Stable: f.store.Stable(),
+	if err := f.Start(StartConfig{Machine: f.machine, Logs: f.store.Logs(), Stable: f.votes(f.store.Stable()),
 		Snapshots: f.store.Snapshots(), Messenger: f.fed, Slices: NewSlices(),
 		Observe: func(*raft.Observation) bool { return false }}); err != nil {
 		f.t.Fatal(err)
@@ -104,7 +113,7 @@ func (f *follower) restart() {
 		f.t.Fatal(err)
 	}
 	_, inmem := raft.NewInmemTransport("follower:1")
-	f.fed, f.machine = fed{inmem, make(chan raft.RPC)}, &lastOf{}
+	f.fed, f.machine = fed{inmem, make(chan raft.RPC), f.fed.heartbeats}, &lastOf{}
 	f.start()
 }
 

@@ -69,8 +69,11 @@ func (n *Node) Start(s StartConfig) error {
 	}
 	n.running.Store(true)
 	n.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {
-		if state, changed := o.Data.(raft.RaftState); changed {
-			n.noteState(state)
+		switch data := o.Data.(type) {
+		case raft.RaftState:
+			n.noteState(data)
+		case raft.RequestVoteRequest: // Raft answers it after this
+			n.isOffered.Store(data.LeadershipTransfer)
 		}
 		return s.Observe(o)
 	}))

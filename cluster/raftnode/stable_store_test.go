@@ -1,0 +1,61 @@
+package raftnode
+
+import (
+	"testing"
+
+	"github.com/hashicorp/raft"
+)
+
+const currentTerm = "CurrentTerm" // as Raft calls it
+
+// watchedTerms calls a function before the term of a vote is written.
+type watchedTerms struct {
+	raft.StableStore
+	writes func()
+}
+
+func (s watchedTerms) SetUint64(key []byte, value uint64) error {
+	if string(key) == currentTerm && value > staleTerm {
+		s.writes()
+	}
+	return s.StableStore.SetUint64(key, value)
+}
+
+// A voter that hears the leader while its disk writes the term of another node's vote has renewed the leader's lease. So
+// it does not vote, unless the leader has offered the leadership, and has no lease.
+func TestNoVoteIfTheLeaderIsHeardMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		name                     string
+		isHeard, isOffered, want bool
+	}{
+		{"a silent leader", false, false, true},
+		{"a leader that is heard", true, false, false},
+		{"a leader that is heard and offers the leadership", true, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var handle func(raft.RPC)
+			heard := make(chan raft.RPCResponse, 1)
+			f := newFollowerWith(t, func(stable raft.StableStore) raft.StableStore {
+				if err := stable.SetUint64([]byte(currentTerm), staleTerm); err != nil {
+					t.Fatal(err)
+				}
+				return watchedTerms{stable, func() {
+					if c.isHeard {
+						handle(raft.RPC{Command: &raft.AppendEntriesRequest{RPCHeader: head(), Term: staleTerm}, RespChan: heard})
+					}
+				}}
+			}, func(h func(raft.RPC)) { handle = h })
+			candidate := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("other"), Addr: []byte("other:1")}
+			answer, err := f.fed.answer(t, &raft.RequestVoteRequest{RPCHeader: candidate, Term: staleTerm + 1, LeadershipTransfer: c.isOffered}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := answer.(*raft.RequestVoteResponse).Granted; got != c.want {
+				t.Errorf("it votes: %t, want %t", got, c.want)
+			}
+			if c.isHeard && !(<-heard).Response.(*raft.AppendEntriesResponse).Success {
+				t.Error("the leader is not heard: this test shows nothing")
+			}
+		})
+	}
+}
