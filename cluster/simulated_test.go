@@ -115,8 +115,14 @@ func (d *memDisk) Set(key, value []byte) error {
 
 func (d *memDisk) SetUint64(key []byte, value uint64) error {
 	d.mu.Lock()
+	delay, losses := d.delay, d.losses
+	d.mu.Unlock()
+	if delay > 0 {
+		time.Sleep(delay)
+	}
+	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.isOff {
+	if d.isOff || losses < d.losses {
 		return errDisk
 	}
 	return d.InmemStore.SetUint64(key, value)
@@ -252,10 +258,12 @@ type simulated struct {
 	ledger  testspec.Ledger
 	tracers []*testspec.Tracer        // of all stores that there have been
 	leaders map[int]*testspec.Leaders // of the groups
+	voters  testspec.Voters           // of group 0
 
-	skewMu sync.Mutex
-	skew   map[string]time.Duration
-	boots  map[string]int
+	firstGroups sync.Map // by names of nodes: their *group.Group of group 0
+	skewMu      sync.Mutex
+	skew        map[string]time.Duration
+	boots       map[string]int
 }
 
 var simLog = os.Getenv("STINT_SIM_LOG") != ""
@@ -313,7 +321,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
 		Ahead:     s.ahead,
 		Allowance: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name],
-		messenger: s.messenger, Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+		Wall:    func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		Report:  func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
 		Watched: s.watched.Load, Counts: func() *clusterstatus.Counts {
 			return &clusterstatus.Counts{Denials: int64(name[0])}
@@ -324,6 +332,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Groups: s.groups, Replicas: s.replicas, OpenGroup: s.disks[name].openGroup, ClearGroup: s.disks[name].clearGroup,
 		Shared: s.shared, ImportName: s.imports[name], onImport: s.onImport,
 	}
+	s.followMessages(name, &o)
 	for number := 0; number <= s.groups && s.groups > 0; number++ {
 		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }
 		config := store.Config{Shards: 4, Replicated: true, Commands: &data.Executor{Owns: owns}, Owns: owns}
@@ -347,6 +356,9 @@ func (s *simulated) trace(config *store.Config, node string, number int) {
 	s.tracers = append(s.tracers, tracer)
 	if s.leaders[number] == nil {
 		s.leaders[number] = &testspec.Leaders{}
+		if number == 0 {
+			s.leaders[number].Granted = s.grantsFromMemory
+		}
 	}
 	log, memory := s.leaders[number].Log(), s.leaders[number].Memory(node)
 	config.TraceBeside = func(now int64, ops []engine.Op, results []engine.Result) {
@@ -375,8 +387,12 @@ func (s *simulated) followed() {
 			s.t.Errorf("group %d: %v", number, err)
 		}
 	}
+	messages, err := s.voters.Err()
+	if err != nil {
+		s.t.Error(err)
+	}
 	if all+fromMemory > 0 {
-		s.t.Logf("%d operations on loans and purses followed the specification, of %d stores, and those of %d did not; %d grants from memory and their entries did", all, len(s.tracers)-refused, refused, fromMemory)
+		s.t.Logf("%d operations on loans and purses followed the specification, of %d stores, and those of %d did not; %d grants from memory and their entries did; %d votes and leases did", all, len(s.tracers)-refused, refused, fromMemory, messages)
 	}
 }
 

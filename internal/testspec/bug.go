@@ -26,6 +26,7 @@ const (
 	LeaseOutlivesSleep    Bug = "a lease does not end while the machine sleeps"
 	LeaseWhileOffered     Bug = "a leader has a lease while it offers the leadership"
 	RestartedVotersVote   Bug = "a voter that was restarted votes at once"
+	VotersLookOnce        Bug = "a voter votes though it has heard the leader while it wrote the vote" // once in Stint
 	PriorIsForgotten      Bug = "a leader does not count what an earlier leader may have granted"
 	MemoryBesideTheLog    Bug = "a leader grants from memory while an operation is under way"
 	EntriesCarryNothing   Bug = "an entry does not take along what was granted from memory"

@@ -10,7 +10,8 @@ package testspec
 // Ann grants from memory while she has a lease. She sends heartbeats to the voters, and asks whether she still leads. The
 // lease ends half a timeout after she asked, and three quarters of a timeout after she sent the heartbeat that the voters
 // have answered. The voters elect Ben if they have heard nothing for a timeout of four ticks of their clock, which may be a
-// tick ahead. Ann's machine may sleep, and a voter may be restarted.
+// tick ahead. They write their vote to their disks first, and may hear Ann while they do. Ann's machine may sleep, and a voter
+// may be restarted.
 //
 // A client sends one request with an id, and sends it again to Ben if it has no answer.
 //
@@ -36,6 +37,7 @@ type leaseState struct {
 	lease     int8 // ticks of Ann's clock that are left
 	isChecked bool // with LeaseIsCheckedFirst: Ann is about to grant
 	isOffered bool // Ann has offered the leadership to Ben
+	isVoting  bool // the voters are writing a vote for Ben
 
 	benLeads   bool
 	annKnows   bool    // Ann's state has the limiter; she hears nothing of Ben's log
@@ -88,7 +90,7 @@ func (m leaseModel) steps(s leaseState, next *Steps[leaseState]) {
 	m.grant(s, next)
 	m.log(s, next)
 	m.time(s, next)
-	m.elect(s, next)
+	m.vote(s, next)
 }
 
 // lead sends heartbeats and renews the lease.
@@ -133,7 +135,7 @@ func (m leaseModel) leaseLeft(s leaseState) int8 {
 	case LeaseCountsFromAsk:
 		return max(0, timeout/2-s.askAge)
 	}
-	return max(0, min(timeout/2-s.askAge, timeout/2+quarter-s.heartbeat.age))
+	return leaseLeft(timeout, s.askAge, s.heartbeat.age)
 }
 
 // grant grants tokens from a leader's memory.
@@ -274,20 +276,33 @@ func (s *leaseState) pass(ticks int8) {
 	}
 }
 
-// elect makes Ben the leader.
-func (m leaseModel) elect(s leaseState, next *Steps[leaseState]) {
+// vote lets the voters vote for Ben. They look whether they may, write the vote, and look again.
+func (m leaseModel) vote(s leaseState, next *Steps[leaseState]) {
 	if s.benLeads {
 		return
 	}
 	to := s
-	if to.silence = 0; m.bug == RestartedVotersVote {
+	if to.silence, to.isVoting = 0, false; m.bug == RestartedVotersVote {
 		to.silence = timeout
 	}
 	next.Fault(to, "the voters are restarted")
-	if s.silence < timeout && !s.isOffered {
-		return
-	}
+	may := mayVote(s.silence, timeout, s.isOffered)
 	to = s
+	to.isVoting = !s.isVoting
+	switch {
+	case s.isVoting && (may || m.bug == VotersLookOnce):
+		m.elect(s, next)
+	case s.isVoting:
+		next.Step(to, "the voters drop their vote for Ben, because they have heard Ann")
+	case may:
+		next.Step(to, "the voters begin to write their vote for Ben")
+	}
+}
+
+// elect makes Ben the leader.
+func (m leaseModel) elect(s leaseState, next *Steps[leaseState]) {
+	to := s
+	to.isVoting = false
 	to.benLeads, to.prior = true, m.bug != PriorIsForgotten
 	to.annKnows, to.annWaits = s.isInLog, s.entry.isUnderWay
 	if s.entry.isUnderWay {

@@ -14,6 +14,8 @@ import (
 // the instant at which the next one begins: several nodes are followed in a bubble of synctest, where time stands still
 // meanwhile.
 type Leaders struct {
+	Granted func(node string) // called when a node grants a request from memory; nil for nothing
+
 	mu      sync.Mutex
 	leader  string // the node that began the last term
 	since   time.Time
@@ -86,7 +88,9 @@ func (l *Leaders) begin(node string, now int64) {
 
 // grant compares a grant from memory with the rules.
 func (l *Leaders) grant(node string, now int64, op *engine.Op, res *engine.Result) {
-	l.events++
+	if l.events++; l.Granted != nil {
+		l.Granted(node)
+	}
 	if node != l.leader && time.Now().After(l.since) {
 		l.fail("%s grants operation %d on %q from memory after %s has begun its term", node, op.Verb, op.Key, l.leader)
 	}
