@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // firstToGoBackTo stands for the last release while there is none: the commit from which on nodes have kept their votes
@@ -159,10 +161,58 @@ func TestInstalledUpgrade(t *testing.T) {
 		if formatVersion(t, nodes[0]) == format {
 			roll(before, nodes...) // and later, where the new version has added nothing to the log
 			roll(now, nodes...)
+		} else {
+			refuseToGoBack(t, before, now, nodes)
 		}
 		l.awaitRound(t)
 		l.check(t)
 	})
+}
+
+// refuseToGoBack starts all nodes as the last release once the cluster has raised its format version. Those that read so
+// far in the log end, and the others decide nothing. Then the nodes go on as this release.
+func refuseToGoBack(t *testing.T, before, now string, nodes []*installation) {
+	t.Helper()
+	start := func(program string) {
+		for _, node := range nodes {
+			node.put(t, program)
+			node.Start(t)
+		}
+	}
+	for _, node := range nodes {
+		node.Stop(t)
+	}
+	start(before)
+	testwait.UntilNil(t, "the cluster does not go back", func() error {
+		ended := 0
+		for _, node := range nodes {
+			if is, state := node.Running(); is {
+				continue
+			} else if state.Success() || !strings.Contains(node.Output(), "an entry of a newer version of Stint; start that version on this node") {
+				t.Fatalf("%v: it does not say that a newer version is needed: %s", state, node.Output())
+			}
+			ended++
+		}
+		if ended <= len(nodes)/2 {
+			return fmt.Errorf("%d nodes of %d have ended", ended, len(nodes))
+		}
+		return nil
+	})
+	for _, node := range nodes {
+		if is, _ := node.Running(); is {
+			if reply, err := ask(node.Address, "TB.ACQUIRE", "k", "1", "1/d"); err == nil && !strings.HasPrefix(reply, "-CLUSTERDOWN ") {
+				t.Errorf("a node of the last release replies %q", reply)
+			}
+			if err := node.End(syscall.SIGTERM); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	start(now)
+	for _, node := range nodes {
+		node.AwaitReady(t)
+		node.AwaitFormed(t)
+	}
 }
 
 // formatVersion is the line of INFO that has it.
