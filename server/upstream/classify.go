@@ -20,7 +20,7 @@ const (
 	keepLimits             // a policy with such limits
 	byHome                 // an operation on a holder's loan
 	atHome                 // an operation that home carries out as it is
-	settles                // a settlement of a reservation, some of its limits of keys of home
+	settles                // a settlement of a reservation, some of its limits perhaps of keys of home
 	declare                // a script, which may touch only the keys that it declares
 	refuse                 // the operation is not possible on a key of home
 )
@@ -137,16 +137,21 @@ func (u *Upstream) classifyReserve(request *engine.Op) kind {
 	return refuse
 }
 
-// classifyReserved is classify for an operation on a reservation.
+// classifyReserved is classify for an operation on a reservation. A settlement may come before its reservation is made,
+// and be decided after it.
 func (u *Upstream) classifyReserved(op *engine.Op) kind {
-	isOfHome := func(p engine.Op) bool { return p.Limit.Algorithm.IsPurse() }
-	switch {
-	case !u.opt.Alone || !slices.ContainsFunc(u.opt.Policies.Asked(op), isOfHome):
+	if !u.opt.Alone {
 		return handOn
-	case op.Verb == engine.Extend:
+	}
+	limits := u.opt.Policies.Asked(op)
+	isOfHome := slices.ContainsFunc(limits, func(p engine.Op) bool { return p.Limit.Algorithm.IsPurse() })
+	switch {
+	case op.Verb == engine.Settle && (isOfHome || len(limits) == 0):
+		return settles
+	case isOfHome:
 		return fromPurses
 	}
-	return settles
+	return handOn
 }
 
 // classifyPolicy is classify for the limits of a policy. All keys that a limit can come to must have the same home.

@@ -15,11 +15,15 @@ import (
 // settlement replaces the amounts of a reservation, some of them of limits of home. It implements [waiting].
 type settlement struct {
 	u      *Upstream
-	limits []engine.Op
+	op     engine.Op
+	limits []engine.Op // none if the reservation was not made yet
 }
 
 // settle implements [waiting].
 func (s *settlement) settle(res *engine.Result, _ func()) (finished bool) {
+	if res.Status == engine.OK && len(s.limits) == 0 { // it was made before the store decided
+		s.limits = s.u.opt.Policies.Asked(&s.op)
+	}
 	if res.Status != engine.OK || len(res.Parts) != len(s.limits) {
 		return true
 	}

@@ -139,7 +139,7 @@ func (s *split) add(at int, k kind) {
 		}
 		op = engine.Op{Verb: engine.Look, Key: op.Key}
 	case settles:
-		w = &settlement{u: s.u, limits: s.u.opt.Policies.Asked(&op)}
+		w = &settlement{u: s.u, op: op.Clone(), limits: s.u.opt.Policies.Asked(&op)}
 		op.MaxWait = int64(s.u.keeper.MaxAge())
 	case keepLimits:
 		op = s.u.policyInPurses(&op)
