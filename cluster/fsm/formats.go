@@ -40,6 +40,9 @@ const distinctTimes FormatVersion = 3
 // more bytes: see [store.KeepLarge].
 const LargeValues FormatVersion = 3
 
+// manyLoans is the version from which on a key has more holders: see [store.LendToMany].
+const manyLoans FormatVersion = 3
+
 // Additions lists everything that was added after version 1. The versions of algorithms are in the table of package
 // limits. A node knows the highest version in its list, and proposes nothing that some member does not know.
 var Additions = append([]Addition{
@@ -88,6 +91,7 @@ var Additions = append([]Addition{
 	{Version: 3, Name: "BAL.ADD and BAL.INFO", IsUsed: usesVerb(engine.AddCredits, engine.ListCredits)},
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},
 	{Version: distinctTimes, Name: "a time of its own for each script"},
+	{Version: manyLoans, Name: "loans of a key to more holders"},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []Addition) {

@@ -249,6 +249,7 @@ func (f *Machine) claim(i int) *call.Call {
 func (f *Machine) setCluster(next *Cluster) {
 	before := f.Cluster.Swap(next)
 	store.KeepLarge(f.Store, next.Version() >= LargeValues)
+	store.LendToMany(f.Store, next.Version() >= manyLoans)
 	f.Store.OwnTimes.SetDistinct(next.Version() >= distinctTimes)
 	if f.OnCluster != nil {
 		f.OnCluster(before, next)

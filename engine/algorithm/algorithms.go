@@ -97,8 +97,9 @@ func wrappingRow(expired func([]byte, *limits.Limit, int64) bool, rewind func([]
 			if len(state) < layout.WrappingHead {
 				return false
 			}
-			_, ok := new(layout.Loans).Read(state)
-			return ok
+			var all layout.Loans
+			_, ok := all.Read(state)
+			return ok && all.AreDistinct()
 		},
 		Plain: func(state []byte, _ int64) []byte { return bytes.TrimRight(bytes.Clone(state[4:]), "\x00") },
 	}

@@ -6,8 +6,8 @@ import (
 )
 
 // DecideLoan answers a Lend, Return or Void, and leaves the new state in c.inner and c.loans. It reports whether there
-// is one.
-func (c *Call) DecideLoan(mayLend bool) (changed bool) {
+// is one. The key may be lent to a number of holders; with 0, no loan becomes larger.
+func (c *Call) DecideLoan(holders int) (changed bool) {
 	op, res, asked := c.Op, c.Result, c.Limit
 	held := layout.Loan{Holder: op.Who}
 	if one := c.Loans.Of(op.Who); one != nil {
@@ -42,8 +42,8 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 	after := layout.Loan{Holder: held.Holder, Tokens: left, Number: held.Number, Until: held.Until}
 	switch op.Verb {
 	case engine.Lend:
-		if mayLend && asked == c.Limit {
-			taken = lend(c, held, left)
+		if holders > 0 && asked == c.Limit {
+			taken = lend(c, held, left, holders)
 		}
 		renews := op.MaxWait != 0 && left+res.Granted > 0
 		if spent == 0 && taken == 0 && res.Granted == 0 && !renews {
@@ -66,11 +66,11 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 }
 
 // lend grants what may be lent to the holder of a loan, after the tokens of the requests that wait, which are taken.
-func lend(c *Call, held layout.Loan, left int64) (taken int64) {
+func lend(c *Call, held layout.Loan, left int64, holders int) (taken int64) {
 	if c.Op.Options&engine.Merged != 0 {
 		taken = grantWaiting(c, c.Op, left)
 	}
-	if held.Tokens > 0 || len(c.Loans.All) < layout.MaxLoans {
+	if held.Tokens > 0 || len(c.Loans.All) < holders {
 		c.Result.Granted = min(c.Op.Tokens, available(c)/partOf(c.Op))
 	}
 	return taken

@@ -23,7 +23,7 @@ func (l *took) lend(now int64, op *engine.Op) string {
 		c.Inner = [layout.MaxLentState]byte{}
 		copy(c.Inner[:], c.State)
 	}
-	if c.DecideLoan(true) {
+	if c.DecideLoan(layout.MaxLoans) {
 		limit, state := c.WrappedState(c.Inner[:])
 		l.limit, l.state = limit, append([]byte(nil), state...)
 	}

@@ -34,7 +34,7 @@ func (s *Shard) applyLoan(c *algorithm.Call, tag uint32, p Place, readOnly bool)
 	case c.Op.Verb == engine.Lend && !c.IsNew && c.Prev.Algorithm != c.Limit.Algorithm:
 		c.WrongType(c.Limit.Algorithm)
 		return true
-	case !c.DecideLoan(s.mayLend(c, p, readOnly)):
+	case !c.DecideLoan(s.maxHolders(c, p, readOnly)):
 		return true
 	case readOnly:
 		return false
@@ -51,13 +51,17 @@ func (s *Shard) applyLoan(c *algorithm.Call, tag uint32, p Place, readOnly bool)
 	return true
 }
 
-// mayLend reports whether the key may get a loan, or a larger one. Replicas leave the bound on keys to the one that
-// decides: they drop expired keys at different times.
-func (s *Shard) mayLend(c *algorithm.Call, p Place, readOnly bool) bool {
-	if c.IsNew && s.admission.RulesFor(c.Op.Key, p.Found, nil) != nil {
-		return false
+// maxHolders bounds the holders of the key; it is 0 if the key may not get a loan, or a larger one. Replicas leave the
+// bound on keys to the one that decides: they drop expired keys at different times.
+func (s *Shard) maxHolders(c *algorithm.Call, p Place, readOnly bool) int {
+	isNew := c.IsNew && s.admission.RulesFor(c.Op.Key, p.Found, nil) != nil
+	switch {
+	case isNew, !c.Around.IsLent() && (!s.admission.Replicated || readOnly) && s.mem.lentKeys.Load() >= MaxLentKeys:
+		return 0
+	case !s.mem.LendsToMany.Load():
+		return layout.FewLoans
 	}
-	return c.Around.IsLent() || s.admission.Replicated && !readOnly || s.mem.lentKeys.Load() < MaxLentKeys
+	return layout.MaxLoans
 }
 
 // reset has the limiter at its full limit. Loans stay.

@@ -16,6 +16,7 @@ import (
 type memory struct {
 	purse.Counts               // of keys whose limit has its home elsewhere
 	lentKeys      atomic.Int64 // keys with loans
+	LendsToMany   atomic.Bool  // a key has up to layout.MaxLoans holders, else up to layout.FewLoans
 	max           atomic.Int64 // bytes, 0 for no bound
 	used          atomic.Int64
 	large         arena.LargeCounts

@@ -161,6 +161,9 @@ func TestLoans(t *testing.T) {
 			t.Errorf("read with another byte %d", at)
 		}
 	}
+	if twice := (&Loans{All: append(l.All[:3:3], l.All[0])}); twice.AreDistinct() || !l.AreDistinct() {
+		t.Error("a holder with two loans")
+	}
 	var ended []int64
 	l.End(250, func(at, tokens int64) { ended = append(ended, at, tokens) })
 	l.End(300, func(at, tokens int64) { ended = append(ended, at, tokens) })

@@ -8,8 +8,11 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// MaxLoans bounds the holders of one key.
-const MaxLoans = 16
+// Bounds of the holders of one key.
+const (
+	MaxLoans = 64
+	FewLoans = 16 // as long as some replica knows no more
+)
 
 // Loan is tokens set aside for a holder.
 type Loan struct {
@@ -64,7 +67,7 @@ func (l *Loans) Read(state []byte) (history History, ok bool) {
 		holder := in[:size]
 		in = in[size:]
 		one := Loan{Holder: holder, Tokens: int64(number()), Number: number(), Until: int64(number())}
-		if !ok || one.Tokens <= 0 || one.Tokens > limits.MaxTokens || one.Until < 0 || one.Number == 0 || l.Of(holder) != nil {
+		if !ok || one.Tokens <= 0 || one.Tokens > limits.MaxTokens || one.Until < 0 || one.Number == 0 {
 			return history, false
 		}
 		l.All = append(l.All, one)
@@ -93,6 +96,16 @@ func (l *Loans) AppendTo(b, inner []byte, history *History, n uint8) []byte {
 	}
 	SetVariableSize(b, len(b))
 	return b
+}
+
+// AreDistinct reports whether each loan has a holder of its own.
+func (l *Loans) AreDistinct() bool {
+	for i := range l.All {
+		if l.Of(l.All[i].Holder) != &l.All[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Of is the loan of a holder, nil if it has none.

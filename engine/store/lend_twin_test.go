@@ -143,7 +143,7 @@ func (p *lentPair) both(op engine.Op, held limits.Limit) {
 }
 
 func (p *lentPair) loan(held limits.Limit) {
-	who := []byte{'a' + byte(p.r.IntN(layout.MaxLoans))}
+	who := []byte{'a' + byte(p.r.IntN(layout.FewLoans))}
 	void := ask(p.store, p.now, engine.Op{Verb: engine.Void, Key: []byte("k"), Who: who})
 	p.number++
 	op := engine.Op{Verb: engine.Lend, Key: []byte("k"), Who: who, Limit: p.limit, Tokens: 1 + p.r.Int64N(p.limit.Capacity),

@@ -70,9 +70,14 @@ func newBeside(other *keyspace.Keyspace, o Config) *Store {
 	})
 	s.OwnTimes = &s.transactions.OwnTimes
 	KeepLarge(s, !o.Replicated)
+	LendToMany(s, !o.Replicated)
 	return s
 }
 
 // KeepLarge says whether the store puts large values into blocks. A store that is not replicated always does. Replicas
 // begin with the same operation: one that does not would have other values, and other errors.
 func KeepLarge(s *Store, on bool) { s.transactions.KeepLarge(on) }
+
+// LendToMany says whether a key has up to [layout.MaxLoans] holders, and not only [layout.FewLoans]. A store that is not
+// replicated always lends to so many. Replicas begin with the same operation.
+func LendToMany(s *Store, on bool) { s.keys.LendsToMany.Store(on) }

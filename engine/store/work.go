@@ -95,7 +95,7 @@ func (s *Store) weigh(op *engine.Op, more *int) int {
 		return OpWork + size/keyspace.WorkBytes + layout.SharePool(state).Active()
 	case limits.Class:
 		return OpWork + size/keyspace.WorkBytes + algorithm.ClassState(state).Children()
-	case limits.HistoryFixedWindow, limits.Balance:
+	case limits.HistoryFixedWindow, limits.Balance, limits.LentGCRA, limits.LentTokenBucket, limits.LentLeakyBucket, limits.LentFixedWindow:
 		return OpWork + size/keyspace.WorkBytes
 	case limits.SlidingLog:
 		if op.Verb == engine.ListLog {
