@@ -30,6 +30,7 @@ readonly steps=(
     "alone   processes:  real processes under faults, checked for linearizability, and lent keys, whose limits must hold"
     "night   sizes:      all tests at ten times their full size"
     "night   race-all:   the race detector on all tests"
+    "night   schedules:  the tests in bubbles, twenty times, with goroutines that give way anywhere and are woken in any order"
     "night   groups-nodes: nodes of a cluster with --groups that join, lose their disk and leave, five times"
     "night   envoys:     three Envoys with one limit, while streams are cut, nodes killed and the limit halved"
     "night   envoy-gateway: the container and the rules that Envoy Gateway's code makes of our resource and of its tests"
@@ -410,6 +411,44 @@ step_bench() { (cd bench && watched go test ./...); }
 step_sizes() { TEST_SIZE=nightly watched go test ./... -cpu "$(nproc)" -timeout 6h; }
 
 step_race_all() { watched go test -race ./... -cpu 1 -timeout 6h; }
+
+# step_schedules leaves the long simulations, which have faults of their own, to the campaigns.
+step_schedules() {
+    use_server
+    local module files
+    give_way
+    local -x GOFLAGS="$GOFLAGS -overlay=$scratch/schedules/overlay.json"
+    for module in . clients/go; do
+        mapfile -t files < <(cd "$module" && git grep -l testing/synctest -- '*_test.go' ':!bench' ':!clients')
+        # shellcheck disable=SC2046 # packages, separated by lines
+        (cd "$module" && watched go test -count 20 -run "$(tests_of "${files[@]}")" -skip '^TestFaults|^Test.*NeverExceeded' $(dirname "${files[@]/#/./}" | sort -u) -timeout 4h)
+    done
+}
+
+# give_way makes an overlay of Go's own files, in which goroutines are queued in any order and give way at one in eight locks, channel
+# operations and selects. So a test that demands an order of goroutines, or what one has done by now, fails soon.
+give_way() {
+    local changed="$scratch/schedules" src row file files=()
+    local -r waits='/^func (chansend1|chanrecv[12]|selectgo)\(.*\{$/a giveWay()'
+    src="$(go env GOROOT)/src"
+    mkdir "$changed"
+    for row in \
+        'runtime/proc.go s/^(const randomizeScheduler =).*/\1 true/; $r /dev/stdin' "runtime/chan.go $waits" "runtime/select.go $waits" \
+        'internal/sync/mutex.go /^func \(m \*Mutex\) Lock\(\) \{$/a giveWay()' 'internal/sync/runtime.go $a //go:linkname giveWay\nfunc giveWay()'; do
+        file=${row%% *}
+        sed -E "${row#* }" "$src/$file" >"$changed/${file//\//-}" <<-'END'
+			//go:linkname giveWay internal/sync.giveWay
+			func giveWay() {
+				if gp := getg(); gp.m.locks == 0 && gp.m.curg == gp && cheaprand()%8 == 0 {
+					Gosched()
+				}
+			}
+		END
+        if cmp --silent "$src/$file" "$changed/${file//\//-}"; then fail "this Go has another $file"; fi
+        files+=("\"$src/$file\": \"$changed/${file//\//-}\"")
+    done
+    (IFS=, && echo "{\"Replace\": {${files[*]}}}") >"$changed/overlay.json"
+}
 
 step_groups_nodes() { watched go test -tags e2e ./cmd/stint -run TestNodesOfGroupsComeAndGo -count 5 -timeout 1h; }
 
