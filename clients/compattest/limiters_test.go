@@ -84,6 +84,8 @@ var allLimiters = []limiters{
 		[]limiter{
 			{program: "programs.asgi_ratelimit fixed", works: true},
 			{program: "programs.asgi_ratelimit sliding", works: true, inexact: true},
+			{program: "programs.cashews fixed", works: true},
+			{program: "programs.cashews sliding", works: true},
 			{program: "programs.django_ratelimit django", works: true},
 			{program: "programs.django_ratelimit django-redis", works: true},
 			{program: "programs.dramatiq bucket", works: true},
