@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -19,14 +20,53 @@ const (
 	marketBatches = 16 // requests that are due together are sent together
 
 	peak = "requests/s after the opening" // a metric
+
+	threeLevels  = "stint-levels"
+	marketGlobal = "all-" // begins the keys of the global limit
 )
+
+// marketServers are those of a bucket, and sidecars of two zones: a sidecar has its users' limits, home the global one.
+func marketServers(e Env) []Server {
+	return append(bucketServers(e), Server{Name: threeLevels, Title: "Stint, four sidecars of two zones,", Start: startLevels(e.binary)})
+}
+
+// startLevels runs a home, two zones that lend its tokens on, and two sidecars of each, which clients ask.
+func startLevels(binary string) func(context.Context, string, []string) (*Instance, error) {
+	return func(ctx context.Context, name string, env []string) (*Instance, error) {
+		path, err := filepath.Abs(binary)
+		inst := &Instance{}
+		start := func(part, kind string, options ...string) (address string) {
+			if err != nil {
+				return ""
+			}
+			var p *process
+			if p, err = startProcess(ctx, name+"-"+part, env, append([]string{path, kind, "--listen", "127.0.0.1:0"}, options...)...); err != nil {
+				return ""
+			}
+			inst.processes = append(inst.processes, p)
+			return p.log.listening()[""]
+		}
+		inst.Addr = start("home", "server", "--admin", "")
+		for zone := range 2 {
+			address := start(fmt.Sprint("zone-", zone), "server", "--admin", "", "--upstream", inst.Addr, "--upstream-keys", "*")
+			for beside := range 2 {
+				inst.Nodes = append(inst.Nodes, start(fmt.Sprint("sidecar-", zone, beside), "sidecar", "--home", address, "--upstream-keys", marketGlobal+"*"))
+			}
+		}
+		if err != nil {
+			inst.Stop()
+			return nil, err
+		}
+		return inst, nil
+	}
+}
 
 // marketLoads are Key.Load, before and after the opening.
 var marketLoads = []string{"before", "after"}
 
-// measureMarket sends half as many requests as one Stint answers at most, to one Stint and to three nodes.
+// measureMarket sends half as many requests as one Stint answers at most to each server.
 func measureMarket(ctx context.Context, e Env, f Figures) error {
-	servers := bucketServers(e)
+	servers := marketServers(e)
 	instances, stop, err := startAll(ctx, servers)
 	if err != nil {
 		return err
@@ -55,7 +95,7 @@ func openMarket(ctx context.Context, e Env, server string, inst *Instance, round
 	limit := scale * marketLimit
 	perSecond, duration := []float64{top / marketRise, top}, []time.Duration{e.Cell, marketTurns * e.Cell}
 	for i, load := range marketLoads {
-		s, err := askMarket(ctx, inst, scale, perSecond[i], duration[i], fmt.Sprintf("all-%d", round), limit)
+		s, err := askMarket(ctx, inst, scale, perSecond[i], duration[i], fmt.Sprint(marketGlobal, round), limit)
 		if err != nil {
 			return err
 		}
@@ -77,14 +117,14 @@ func askMarket(ctx context.Context, inst *Instance, scale, perSecond float64, d 
 func marketTables(e Env, f Figures) []Table {
 	var lines []line
 	for _, load := range marketLoads {
-		for _, s := range bucketServers(e) {
+		for _, s := range marketServers(e) {
 			lines = append(lines, line{[]string{load, strings.TrimSuffix(s.Title, ",")}, s.Name, load})
 		}
 	}
 	top := median(f[Key{"", "", peak}])
 	return []Table{f.table(fmt.Sprintf("A market opens: from %s to %s requests/s, %s/s allowed by one limit", formatCount(top/marketRise), formatCount(top),
 		formatCount(marketLimit*top/marketPeak)),
-		"RL.ALL takes a token of one of many users and one of a limit for all, at all nodes. Allowed is that of an ideal bucket. p99 is that of the "+
+		"RL.ALL takes a token of one of many users and one of a limit for all, at all nodes or sidecars. A sidecar has a limit of its own for each user. Allowed is that of an ideal bucket. p99 is that of the "+
 			"slowest of three loads and counts from the time at which a request was due. CPU is that of all nodes together.",
 		[]string{"", "server"}, lines,
 		column{header: "sent/s", metrics: []string{throughput}, format: formatCount},
@@ -94,5 +134,10 @@ func marketTables(e Env, f Figures) []Table {
 }
 
 func marketTargets(Env) []Target {
-	return []Target{{Name: "a market opens, admitted of allowed", Unit: "%", Bound: 97, Scale: 100, Figure: Key{threeNodes, marketLoads[1], admitted}}}
+	after := marketLoads[1]
+	return []Target{
+		{Name: "a market opens, admitted of allowed", Unit: "%", Bound: 97, Scale: 100, Figure: Key{threeNodes, after, admitted}},
+		{Name: "a market opens at sidecars, admitted of allowed", Unit: "%", Bound: 95, Scale: 100, Figure: Key{threeLevels, after, admitted}},
+		{Name: "a market opens at sidecars, p99", Unit: "ms", Bound: 8, AtMost: true, Figure: Key{threeLevels, after, p99}},
+	}
 }
