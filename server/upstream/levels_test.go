@@ -19,7 +19,8 @@ func TestZonesLendOn(t *testing.T) {
 	program := testserver.Build(t, "../..")
 	home := testserver.Start(t, program, "--admin", "")
 	random := rand.New(rand.NewPCG(testsize.Seed(), 101))
-	l := &load{t: t, capacity: 100_000, home: home}
+	size := testsize.Pick(1, 10)
+	l := &load{t: t, capacity: int64(100_000 * size * size), home: home}
 	var ways []*proxy
 	var zones, sidecars []*testserver.Process
 	var addresses []string
@@ -47,10 +48,9 @@ func TestZonesLendOn(t *testing.T) {
 		}
 		return false
 	}
-	const events = 6 // of three kinds
-	for _, event := range random.Perm(events) {
+	for _, event := range random.Perm(6 * size) { // of three kinds
 		before := l.granted.Load()
-		testwait.Until(t, "requests are granted", func() bool { return l.granted.Load() >= before+2000 })
+		testwait.Until(t, "requests are granted", func() bool { return l.granted.Load() >= before+int64(2000*size) })
 		for zone := range zones {
 			testwait.Until(t, "tokens are lent on", func() bool { return lent(zone) })
 		}
