@@ -11,10 +11,10 @@ import (
 // acquireAll decides the parts of whole at one instant: tokens are taken from every limit or from none. It locks the
 // shards, unless the caller already holds them. With readOnly it takes no tokens, and returns false if it would have.
 func (r *Runner) acquireAll(g *group, now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
-	if !g.locate(r, parts, res) {
+	shards, ok := g.locate(r, parts, res)
+	if !ok {
 		return true
 	}
-	shards := g.order[:g.locateReservation(r, parts)]
 	if !locked {
 		shards = r.keys.Lock(shards)
 		defer r.keys.Unlock(shards)
@@ -23,22 +23,23 @@ func (r *Runner) acquireAll(g *group, now int64, whole *engine.Op, parts []engin
 	return g.acquire(r, now, whole, parts, res, readOnly)
 }
 
-// locate finds out where the keys of the parts are. It returns false, with an error in res, if two of them are the
-// same.
-func (g *group) locate(r *Runner, parts []engine.Op, res *engine.Result) (ok bool) {
+// locate finds out where the keys of the parts are, and the id of a reservation. It returns the numbers of their shards,
+// and false, with an error in res, if two of the keys are the same.
+func (g *group) locate(r *Runner, parts []engine.Op, res *engine.Result) (shards []uint32, ok bool) {
 	res.Clear()
-	here := true
+	shards = g.order[:0]
+	if g.reserving != nil {
+		shards = append(shards, g.id.locate(r, g.reserving.Key))
+		g.id.entries, g.id.bytes = 0, 0
+	}
 	for i := range parts {
-		t := &g.targets[i]
-		g.order[i], t.tag = r.keys.NumberOf(parts[i].Key)
-		t.shard = r.keys.ShardAt(g.order[i])
-		here = t.shard.TouchHead() && here
+		shards = append(shards, g.targets[i].locate(r, parts[i].Key))
 	}
-	if !here || g.hasDuplicateKey(parts) {
+	if !g.touchHeads(len(parts)) || g.hasDuplicateKey(parts) {
 		res.Status = engine.DuplicateKey
-		return false
+		return nil, false
 	}
-	return true
+	return shards, true
 }
 
 // acquire is acquireAll with the shards locked.
@@ -113,7 +114,7 @@ func (g *group) decide(now int64, whole *engine.Op, parts []engine.Op, res *engi
 // hasDuplicateKey reports whether two parts have the same key.
 func (g *group) hasDuplicateKey(parts []engine.Op) bool {
 	for i := range parts {
-		if g.reserving != nil && bytes.Equal(parts[i].Key, g.reserving.Key) {
+		if g.reserving != nil && g.targets[i].tag == g.id.tag && bytes.Equal(parts[i].Key, g.reserving.Key) {
 			return true
 		}
 		for j := range i {
@@ -129,11 +130,12 @@ func (g *group) hasDuplicateKey(parts []engine.Op) bool {
 func (g *group) ask(now int64, parts []engine.Op, whole *engine.Result) (binding int) {
 	results := whole.Parts
 	g.made = g.made[:0]
-	if !g.sought {
-		g.touchSlots(len(parts))
-		g.touchRecords(len(parts))
+	g.touchSlots(len(parts))
+	g.touchRecords(len(parts))
+	for i := range parts {
+		g.targets[i].find(parts[i].Key)
+		g.targets[i].rules = nil
 	}
-	g.find(parts)
 	if g.reserving != nil && !g.id.place.Found {
 		g.made = append(g.made, g.reserving.Key)
 	}
@@ -186,31 +188,30 @@ func promiseTurns(g *group, results []engine.Result) (binding int) {
 	return bindingOf(results)
 }
 
+// touchHeads reads the heads of the shards of the first parts, and of an id: see [keyspace.Shard.TouchHead].
+func (g *group) touchHeads(parts int) (here bool) {
+	here = g.reserving == nil || g.id.shard.TouchHead()
+	for i := range parts {
+		here = g.targets[i].shard.TouchHead() && here
+	}
+	return here
+}
+
 // touchSlots and touchRecords read the memory in which find will look for the keys of the first parts, side by side as
 // the keyspace does for groups of operations.
 func (g *group) touchSlots(parts int) {
 	for i := range parts {
-		t := &g.targets[i]
-		g.touched |= t.shard.Touch(t.tag)
+		if t := &g.targets[i]; t.look == located {
+			g.touched |= t.shard.Touch(t.tag)
+		}
 	}
 }
 
 func (g *group) touchRecords(parts int) {
 	for i := range parts {
-		t := &g.targets[i]
-		at, head := t.shard.Seek(t.tag)
-		t.place.At, t.moves, g.touched = at, t.shard.Moves, g.touched|head
-	}
-}
-
-// find looks up the keys of all parts, from where touchRecords was unless records have moved since.
-func (g *group) find(parts []engine.Op) {
-	for i := range parts {
-		t := &g.targets[i]
-		if t.moves != t.shard.Moves {
-			t.place.At, _ = t.shard.Seek(t.tag)
+		if t := &g.targets[i]; t.look == located {
+			g.touched |= t.seek()
 		}
-		t.place, t.moves, t.rules = t.shard.FindFrom(t.place.At, t.tag, parts[i].Key), t.shard.Moves, nil
 	}
 }
 

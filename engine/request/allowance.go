@@ -37,11 +37,14 @@ func (r *Runner) CheckBy(op *engine.Op, res *engine.Result, take func(parts []en
 	}
 	g := groups.Get().(*group)
 	defer groups.Put(g)
-	answered := false
-	return r.checkBy(g, op, res, func(parts []engine.Op) bool {
-		answered = take(parts)
-		return answered
-	}) && (answered || res.Status == engine.OK) // or it is denied without being asked
+	if !r.openCheck(g, op, res) {
+		return res.Status == engine.OK // it is denied without being asked
+	}
+	if !take(g.check.Parts) {
+		return false
+	}
+	g.check.Complete(op, res)
+	return true
 }
 
 // LimitKeys calls visit with the key of each limit that an AcquireAll, Check, Extend or Settle asks now: there are none if

@@ -8,8 +8,6 @@ func (r *Runner) Apply(now int64, op *engine.Op, res *engine.Result, locked, rea
 	g := groups.Get().(*group)
 	defer groups.Put(g)
 	switch op.Verb {
-	case engine.Check:
-		return r.check(g, now, op, res, locked, readOnly)
 	case engine.Reserve:
 		return r.reserve(g, now, op, res, locked, readOnly)
 	case engine.Extend:
@@ -17,9 +15,18 @@ func (r *Runner) Apply(now int64, op *engine.Op, res *engine.Result, locked, rea
 	case engine.Settle:
 		return r.settle(g, now, op, res, locked, readOnly)
 	}
-	parts, ok := r.openAll(g, op, res)
+	return r.ask(g, now, op, res, locked, readOnly)
+}
+
+// ask carries out an AcquireAll, Check or Reserve. With readOnly it takes no tokens, and returns false if it would have.
+func (r *Runner) ask(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
+	parts, ok := r.openLimits(g, op, res)
 	if !ok {
 		return true
 	}
-	return r.acquireAll(g, now, op, parts, res, locked, readOnly)
+	if !r.acquireAll(g, now, op.Request(), parts, res, locked, readOnly) {
+		return false
+	}
+	complete(g, op, res)
+	return true
 }

@@ -39,18 +39,11 @@ type group struct {
 	content     []byte // room for its new state
 	marks       []reservation.Mark
 	touched     uint64
-	sought      bool // the memory of its keys was touched together with the memory of other requests
+	ahead       bool // its keys were located, and their shards locked, together with those of other requests
 	settlements []settlement
 
 	division division
 }
-
-// The most requests for several limits that are looked up together, and the most keys that they have. More would hold
-// more locks, and gain little.
-const (
-	requestsAtOnce    = 8
-	requestKeysAtOnce = 16
-)
 
 // partRoom is room for the parts of requests that are carried out together, side by side, so that
 // they need few pages of memory.
@@ -61,7 +54,7 @@ type partRoom struct {
 	parts   [requestKeysAtOnce + engine.MaxParts]engine.Op
 }
 
-// give gives a request what follows the first parts of the room.
+// give gives a request what follows the first keys of the room.
 func (r *partRoom) give(g *group, after int) {
 	g.calls, g.targets, g.order, g.parts = r.calls[after:], r.targets[after:], r.order[after:], r.parts[after:]
 }
@@ -71,6 +64,7 @@ type target struct {
 	shard *keyspace.Shard
 	tag   uint32
 
+	look    look // what is known of place
 	place   keyspace.Place
 	moves   uint32 // of the shard when place was found
 	entries int    // that keeping the part may add to the shard
@@ -80,8 +74,38 @@ type target struct {
 	shared admission.SharedRef // of the limiter it shares
 }
 
-// find looks up the key of a target.
-func (t *target) find(key []byte) { t.place, t.moves = t.shard.Find(t.tag, key), t.shard.Moves }
+// look is how much of a look-up is done.
+type look uint8
+
+const (
+	located look = iota // the shard and the tag are known
+	sought              // the slot at which the look-up begins, too
+	found               // it is done
+)
+
+// locate finds out where a key is to be looked up. It returns the number of the shard.
+func (t *target) locate(r *Runner, key []byte) (shard uint32) {
+	shard, t.tag = r.keys.NumberOf(key)
+	t.shard, t.look = r.keys.ShardAt(shard), located
+	return shard
+}
+
+// seek finds the slot at which the look-up of the key begins, and reads the record there.
+func (t *target) seek() (head uint64) {
+	t.place.At, head = t.shard.Seek(t.tag)
+	t.look, t.moves = sought, t.shard.Moves
+	return head
+}
+
+// find looks up the key of a target, as far as that is not done, or done anew since records have moved.
+func (t *target) find(key []byte) {
+	if t.look == located || t.moves != t.shard.Moves {
+		t.seek()
+	}
+	if t.look == sought {
+		t.place, t.look = t.shard.FindFrom(t.place.At, t.tag, key), found
+	}
+}
 
 // findMoved is find, unless nothing has moved since the key was looked up. It reports whether something has.
 func (t *target) findMoved(key []byte) (moved bool) {

@@ -23,16 +23,20 @@ func reservationAt(sh *keyspace.Shard, p keyspace.Place) reservation.State {
 	return state
 }
 
-// lockSettlement finds the reservation of an id and its limits. It locks their shards, unless the caller holds them; all
-// shards if another request was faster.
+// lockSettlement finds the reservation of an id and its limits, unless they were found together with those of other
+// requests. It locks their shards, unless the caller holds them; all shards if another request was faster.
 func (g *group) lockSettlement(r *Runner, id []byte, locked bool) (shards []uint32) {
-	g.id.shard, g.id.tag = r.keys.Locate(id)
+	if g.ahead {
+		g.id.find(id)
+		return nil
+	}
+	order := append(g.order[:0], g.id.locate(r, id))
 	if locked {
-		findLimits(g, r, id, g.order[:0])
+		findLimits(g, r, id, order)
 		return nil
 	}
 	g.id.shard.Lock()
-	order := findLimits(g, r, id, append(g.order[:0], g.id.shard.Number))
+	order = findLimits(g, r, id, order)
 	if shards = r.keys.LockOthers(order); shards != nil {
 		return shards
 	}
@@ -57,9 +61,9 @@ func findLimits(g *group, r *Runner, id []byte, order []uint32) []uint32 {
 	}
 	_, _, parts := state.Parts()
 	for i := 0; len(parts.Rest) > 0; i++ {
-		number, tag := r.keys.NumberOf(reservation.NextPart(&parts).Key)
-		g.targets[i].shard, g.targets[i].tag = r.keys.ShardAt(number), tag
-		order = append(order, number)
+		p := reservation.NextPart(&parts)
+		g.parts[i].Key, g.parts[i].Limit = p.Key, p.Limit
+		order = append(order, g.targets[i].locate(r, p.Key))
 	}
 	return order
 }
@@ -91,17 +95,6 @@ func (g *group) amounts(state reservation.State, op *engine.Op) (count int) {
 		count++
 	}
 	return count
-}
-
-// locateReservation finds the shard of the id. It returns the number of shards to be locked.
-func (g *group) locateReservation(r *Runner, parts []engine.Op) (shards int) {
-	if g.reserving == nil {
-		return len(parts)
-	}
-	g.id.shard, g.id.tag = r.keys.Locate(g.reserving.Key)
-	g.id.entries, g.id.bytes = 0, 0
-	g.order[len(parts)] = g.id.shard.Number
-	return len(parts) + 1
 }
 
 // repeat answers a request whose id is known. It returns false for a new id.

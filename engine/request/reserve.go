@@ -12,28 +12,17 @@ import (
 // reserve carries out the request of a [engine.Reserve] once: a reservation of the same id and parameters is answered
 // as before, and takes nothing. With readOnly it takes no tokens, and returns false if it would have.
 func (r *Runner) reserve(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
-	g.reserving, g.fingerprint, g.check.Shadow = op, g.fingerprintOf(op), false
+	g.begin(op)
 	defer func() { g.reserving = nil }()
-	request := &op.Parts[0]
-	switch request.Verb {
-	case engine.Check:
-		if r.repeatCheck(g, now, op, res, locked) {
-			return true
-		}
-		return r.check(g, now, request, res, locked, readOnly)
-	case engine.AcquireAll:
-		return r.acquireAll(g, now, request, request.Parts, res, locked, readOnly)
+	if op.Parts[0].Verb == engine.Check && r.repeatCheck(g, now, op, res, locked) {
+		return true
 	}
-	g.parts[0] = *request
-	done = r.acquireAll(g, now, request, g.parts[:1], res, locked, readOnly)
-	if res.Status == engine.OK && len(res.Parts) > 0 {
-		part := &res.Parts[0]
-		res.Limit, res.Remaining, res.Reset = part.Limit, part.Remaining, part.Reset
-		if res.Allowed && !g.repeated {
-			res.Granted = part.Granted
-		}
-	}
-	return done
+	return r.ask(g, now, op, res, locked, readOnly)
+}
+
+// begin begins the request of a [engine.Reserve].
+func (g *group) begin(op *engine.Op) {
+	g.reserving, g.fingerprint, g.check.Shadow = op, g.fingerprintOf(op), false
 }
 
 // repeatCheck answers a check whose id is known from the limits that it asked then: the policy may have changed since,

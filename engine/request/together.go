@@ -15,98 +15,184 @@ var togethers = sync.Pool{New: func() any { return new(requestGroup) }}
 type requestGroup struct {
 	requests [requestsAtOnce]request
 	room     partRoom
+	keys     int               // of the requests, in the room
 	held     []*keyspace.Shard // locked
 }
 
-// request is an AcquireAll or a Check that is carried out beside others.
+// The most requests that are looked up together, and the most keys that they have, ids included. More would hold more
+// locks, and gain little.
+const (
+	requestsAtOnce    = 8
+	requestKeysAtOnce = 16
+)
+
+// longState is the size of a state, in bytes, from which it may take long to decide: meanwhile the locks of other requests
+// are not to be held.
+const longState = 4 << 10
+
+// request is one that is carried out beside others.
 type request struct {
 	call     group
-	parts    []engine.Op
+	parts    []engine.Op // the limits that it asks, unless a reservation has them
+	shards   []uint32    // of its keys
+	hasID    bool
 	answered bool // with an error, before anything is locked
 }
 
-// carryOut carries out a request whose shards are locked.
-func (q *request) carryOut(r *Runner, shards []uint32, now int64, op *engine.Op, res *engine.Result) {
-	if q.answered {
-		return
-	}
-	q.call.acquire(r, r.keys.Instant(shards, now, op.Writes()), op, q.parts, res, false)
-	if op.Verb == engine.Check {
-		q.call.check.Complete(op, res)
-	}
-}
-
 // ApplyTogether carries out the requests for several limits at the front of ops, in order, and returns their number. It
-// works as [keyspace.Keyspace.ApplyGroup] does for operations on one key, but waits for the locks of the first request
-// if it has to. For a single request it does nothing: [Runner.Apply] carries it out.
+// works as [keyspace.Keyspace.ApplyGroup] does for operations on one key. For a single request, or one that has to wait
+// for a lock, it does nothing: [Runner.Apply] carries it out.
 func (r *Runner) ApplyTogether(now int64, ops []engine.Op, results []engine.Result, locked bool) (n int) {
-	if locked || len(ops) < 2 {
+	if locked || len(ops) < 2 || !isRequest(&ops[0]) || !isRequest(&ops[1]) {
 		return 0
-	}
-	if !ops[0].IsRequest() || !ops[1].IsRequest() {
-		return r.applyReservations(now, ops, results)
 	}
 	g := togethers.Get().(*requestGroup)
 	defer togethers.Put(g)
-	n = g.lock(g.open(r, ops, results))
-	if n == 0 {
-		q := &g.requests[0]
-		shards := r.keys.Lock(q.call.order[:len(q.parts)])
-		q.call.sought = false
-		q.carryOut(r, shards, now, &ops[0], &results[0])
-		r.keys.Unlock(shards)
-		return 1
-	}
-	together := g.requests[:n]
-	for i := range together {
-		together[i].call.touchSlots(len(together[i].parts))
-	}
-	for i := range together {
-		together[i].call.touchRecords(len(together[i].parts))
-		together[i].call.sought = true
-	}
-	for i := range together {
-		together[i].carryOut(r, together[i].call.order[:len(together[i].parts)], now, &ops[i], &results[i])
+	n = g.lookUp(r, ops, results)
+	for i := range n {
+		g.requests[i].carryOut(r, now, &ops[i], &results[i])
 	}
 	g.unlock()
 	return n
 }
 
-// open opens the requests at the front of ops that may be carried out together, and returns their number. If that is 0,
-// it has opened the first.
-func (g *requestGroup) open(r *Runner, ops []engine.Op, results []engine.Result) (n int) {
-	keys := 0
-	for ; n < min(len(g.requests), len(ops)) && ops[n].IsRequest(); n++ {
-		q := &g.requests[n]
-		g.room.give(&q.call, keys)
-		if q.answered = !r.open(q, &ops[n], &results[n]); q.answered {
-			q.parts = nil
+func isRequest(op *engine.Op) bool { return op.IsRequest() || isReservation(op) }
+
+func isReservation(op *engine.Op) bool {
+	return op.Verb == engine.Reserve || isSettlement(op)
+}
+
+// isSettlement reports whether the limits that an operation asks are those of a reservation.
+func isSettlement(op *engine.Op) bool { return op.Verb == engine.Extend || op.Verb == engine.Settle }
+
+// LookAhead reads what the requests among ops will look up, for callers that will look it up one after the other.
+func (r *Runner) LookAhead(ops []engine.Op) {
+	g := togethers.Get().(*requestGroup)
+	defer togethers.Put(g)
+	var results [requestsAtOnce]engine.Result
+	for n := 0; len(ops) > 0; ops = ops[max(1, n):] {
+		n = g.lookUp(r, ops, results[:])
+		g.unlock()
+	}
+}
+
+// lookUp locks the shards of the requests at the front of ops that may be carried out together, and returns their number.
+// It reads the slots and records of their keys side by side, so that the processor fetches them from memory at the same
+// time.
+func (g *requestGroup) lookUp(r *Runner, ops []engine.Op, results []engine.Result) (n int) {
+	n = g.lock(g.open(r, ops, results))
+	together := g.requests[:n]
+	for i := range together {
+		q := &together[i]
+		if q.hasID {
+			q.call.touched |= q.call.id.shard.Touch(q.call.id.tag)
 		}
-		if keys += len(q.parts); keys > requestKeysAtOnce || !algorithm.AreShort(q.parts) {
-			break
+		q.call.touchSlots(len(q.parts))
+	}
+	reserved := false
+	for i := range together {
+		q := &together[i]
+		if q.hasID {
+			q.call.touched |= q.call.id.seek()
+		}
+		switch {
+		case isSettlement(&ops[i]):
+			reserved = true
+		case q.hasID:
+			q.call.touched |= keyspace.TouchRoom(q.call.id.shard)
+		}
+		q.call.touchRecords(len(q.parts))
+	}
+	if reserved {
+		n = g.lookUpReserved(r, ops[:n])
+	}
+	for i := range n {
+		if g.requests[i].isApart(&ops[i]) {
+			return i
 		}
 	}
 	return n
 }
 
-// lock locks the shards of the first requests, and returns for how many it could. If that is 0, nothing is locked. It
-// does not wait for a lock that another goroutine holds: that could be a deadlock.
+// open opens the requests at the front of ops that may be carried out together, and returns their number. Two with the
+// same id may not: the first makes what the second finds.
+func (g *requestGroup) open(r *Runner, ops []engine.Op, results []engine.Result) (n int) {
+	g.keys = 0
+	for ; n < min(len(g.requests), len(ops)) && isRequest(&ops[n]); n++ {
+		q := &g.requests[n]
+		g.room.give(&q.call, g.keys)
+		if !r.open(q, &ops[n], &results[n]) || g.hasID(n) || g.keys+len(q.shards) > requestKeysAtOnce {
+			break
+		}
+		g.keys += len(q.shards)
+	}
+	return n
+}
+
+// hasID reports whether request n may have the id of one before.
+func (g *requestGroup) hasID(n int) bool {
+	q := &g.requests[n]
+	for i := range n {
+		if o := &g.requests[i]; q.hasID && o.hasID && o.call.id.tag == q.call.id.tag {
+			return true
+		}
+	}
+	return false
+}
+
+// open finds out which limits a request asks, and where its keys are. It returns false if the request is to be carried
+// out alone.
+func (r *Runner) open(q *request, op *engine.Op, res *engine.Result) (ok bool) {
+	g := &q.call
+	q.parts, q.shards, q.hasID, q.answered, g.ahead, g.reserving = nil, nil, !op.IsRequest(), false, true, nil
+	switch {
+	case isSettlement(op):
+		g.id.locate(r, op.Key)
+		return g.id.shard.TouchHead()
+	case op.Verb == engine.Reserve:
+		g.begin(op)
+	}
+	if q.parts, ok = r.openLimits(g, op, res); ok {
+		q.shards, ok = g.locate(r, q.parts, res)
+	} else if op.Verb == engine.Reserve {
+		return false // the reservation may be known, and its policy have changed
+	}
+	if q.answered = !ok; q.answered {
+		q.parts = nil
+	}
+	return true
+}
+
+// lock locks the shards of the first requests, and returns for how many it could. It does not wait for a lock that another
+// goroutine holds: that could be a deadlock.
 func (g *requestGroup) lock(most int) (n int) {
 	g.held = g.held[:0]
 	for ; n < most; n++ {
-		for i := range g.requests[n].parts {
-			sh := g.requests[n].call.targets[i].shard
-			if sh.TryLock() {
-				g.held = append(g.held, sh)
-			} else if !slices.Contains(g.held, sh) {
-				if n == 0 {
-					g.unlock()
-				}
-				return n
-			}
+		q := &g.requests[n]
+		if q.hasID && !g.hold(q.call.id.shard) || !g.holdLimits(q) {
+			return n
 		}
 	}
 	return n
+}
+
+// holdLimits locks the shards of the limits of a request.
+func (g *requestGroup) holdLimits(q *request) bool {
+	for i := range q.parts {
+		if !g.hold(q.call.targets[i].shard) {
+			return false
+		}
+	}
+	return true
+}
+
+// hold locks a shard, unless the group holds it. It returns false if another goroutine does.
+func (g *requestGroup) hold(sh *keyspace.Shard) bool {
+	if sh.TryLock() {
+		g.held = append(g.held, sh)
+		return true
+	}
+	return slices.Contains(g.held, sh)
 }
 
 func (g *requestGroup) unlock() {
@@ -115,13 +201,66 @@ func (g *requestGroup) unlock() {
 	}
 }
 
-// open finds out which limits a request asks, and where their keys are. It returns false when res has an error instead.
-func (r *Runner) open(q *request, op *engine.Op, res *engine.Result) (ok bool) {
-	if op.Verb == engine.Check {
-		ok = r.openCheck(&q.call, op, res)
-		q.parts = q.call.check.Parts
-	} else {
-		q.parts, ok = r.openAll(&q.call, op, res)
+// lookUpReserved is lookUp for the limits of the reservations that ops extend or settle.
+func (g *requestGroup) lookUpReserved(r *Runner, ops []engine.Op) (n int) {
+	for ; n < len(ops); n++ {
+		if q := &g.requests[n]; isSettlement(&ops[n]) {
+			g.room.give(&q.call, g.keys)
+			q.shards = findLimits(&q.call, r, ops[n].Key, append(q.call.order[:0], q.call.id.shard.Number))
+			q.parts = q.call.parts[:len(q.shards)-1]
+			if g.keys += len(q.shards); g.keys > requestKeysAtOnce || !q.call.touchHeads(len(q.parts)) {
+				break
+			}
+		}
 	}
-	return ok && q.call.locate(r, q.parts, res)
+	together := g.requests[:n]
+	for i := range together {
+		if isSettlement(&ops[i]) && !g.holdLimits(&together[i]) {
+			n, together = i, together[:i]
+			break
+		}
+	}
+	for i := range together {
+		together[i].call.touchSlots(len(together[i].parts))
+	}
+	for i := range together {
+		together[i].call.touchRecords(len(together[i].parts))
+	}
+	return n
+}
+
+// isApart reports whether a request is to be carried out alone: it may take long, or it is a check whose id is known,
+// which is answered from the reservation, because the policy may have changed.
+func (q *request) isApart(op *engine.Op) bool {
+	if op.Verb == engine.Reserve && op.Parts[0].Verb == engine.Check {
+		if q.call.id.find(op.Key); foundReservation(&q.call) != nil {
+			return true
+		}
+	}
+	for i := range q.parts {
+		if p, t := &q.parts[i], &q.call.targets[i]; algorithm.Table[p.Limit.Algorithm].Bytes == 0 {
+			if t.find(p.Key); t.place.Found && t.shard.SizeAt(t.place) > longState {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// carryOut carries out a request whose shards are locked.
+func (q *request) carryOut(r *Runner, now int64, op *engine.Op, res *engine.Result) {
+	g, whole := &q.call, op.Request()
+	if q.answered {
+		return
+	}
+	now = r.keys.Instant(q.shards, now, whole.Writes())
+	switch op.Verb {
+	case engine.Settle:
+		r.settle(g, now, op, res, true, false)
+	case engine.Extend:
+		r.extend(g, now, op, res, true, false)
+	default:
+		g.acquire(r, now, whole, q.parts, res, false)
+		complete(g, op, res)
+	}
 }

@@ -119,6 +119,11 @@ func sameAnswers(t *testing.T, batched, single *Store, now int64, ops []engine.O
 	batched.Apply(now, ops, got)
 	for i := range ops {
 		single.Apply(now, ops[i:i+1], want[i:i+1])
+		for _, parts := range [][]engine.Result{got[i].Parts, want[i].Parts} {
+			for j := range parts {
+				parts[j].Work = 0 // leases are read again if their record has moved to make room, which depends on the hashes
+			}
+		}
 		if fmt.Sprint(got[i]) != fmt.Sprint(want[i]) {
 			t.Fatalf("at %d, operation %d %+v: %+v, want %+v", now, i, ops[i], got[i], want[i])
 		}
@@ -126,21 +131,25 @@ func sameAnswers(t *testing.T, batched, single *Store, now int64, ops []engine.O
 	return want
 }
 
-// So do reservations, extensions and settlements, of ids that the same batch may have made, and of limits with one key.
+// So do reservations, extensions and settlements, of ids that the same batch may have made or that are keys of limits, of
+// limits with one key, of leases, and of a policy that changes.
 func TestBatchedReservationsDecideAsSingleOnes(t *testing.T) {
 	for _, shards := range []int{1, 4, 1024} {
 		r := rand.New(rand.NewPCG(24, uint64(shards)))
 		batched, single, now := New(Config{Shards: shards}), New(Config{Shards: shards}), epoch
-		policy := engine.Op{Verb: engine.SetPolicy, Key: []byte("api"), Parts: []engine.Op{{Key: []byte("user:{}"), Limit: bucket(9, 3, sec)}}}
-		ask(batched, epoch, policy)
-		ask(single, epoch, policy)
+		lease := limits.Limit{Algorithm: limits.Concurrency, Capacity: 20, Rate: limits.Rate{Period: 3 * sec}}
 		statuses := map[engine.Status]int{}
 		for i := range testsize.Pick(1000, 2000) {
 			now += r.Int64N(sec)
+			if i%10 == 0 {
+				policy := engine.Op{Verb: engine.SetPolicy, Key: []byte("api"), Parts: []engine.Op{{Key: fmt.Append(nil, "user", r.IntN(2), ":{}"), Limit: bucket(9, 3, sec)}}}
+				ask(batched, now, policy)
+				ask(single, now, policy)
+			}
 			ops := make([]engine.Op, 1+r.IntN(20))
 			for j := range ops {
 				id, key := fmt.Sprint("id", r.IntN(40)), func() []byte { return fmt.Append(nil, "key", r.IntN(20)) }
-				switch r.IntN(8) {
+				switch r.IntN(11) {
 				case 0:
 					ops[j] = engine.Op{Key: key(), Limit: bucket(9, 3, sec), Tokens: 1}
 				case 1:
@@ -148,7 +157,13 @@ func TestBatchedReservationsDecideAsSingleOnes(t *testing.T) {
 				case 2, 3:
 					ops[j] = settleAt(id, r.Int64N(4))
 				case 4:
-					ops[j] = reserveOne(id, engine.Op{Verb: engine.Check, Key: []byte("api"), Who: key(), Tokens: 1})
+					ops[j] = reserveOne(id, engine.Op{Verb: engine.Check, Key: []byte("api"), Who: []byte(id), Tokens: 1})
+				case 5:
+					ops[j] = reserveOne(id, engine.Op{Key: key(), Limit: bucket(9, 3, sec), Tokens: 2})
+				case 6:
+					ops[j] = reserveOne(id, severalOf(1, engine.Op{Key: key(), Limit: bucket(9, 3, sec)}, engine.Op{Key: fmt.Append(nil, "run", r.IntN(2)), Limit: lease, Who: []byte(id)}))
+				case 7:
+					ops[j] = reserveOne(id, severalOf(1, engine.Op{Key: fmt.Append(nil, "id", r.IntN(40)), Limit: bucket(9, 3, sec)}))
 				default:
 					ops[j] = reserveOne(id, severalOf(1+r.Int64N(2), engine.Op{Key: key(), Limit: bucket(9, 3, sec)}, engine.Op{Key: key(), Limit: bucket(9, 9, sec)}))
 				}
@@ -172,7 +187,7 @@ func TestBatchedReservationsDecideAsSingleOnes(t *testing.T) {
 	}
 }
 
-// Many goroutines send requests that share keys, in batches. Nobody waits for another for ever, and no token is granted
+// Many goroutines send requests that share keys, in batches, and settle those with ids. Nobody waits for another for ever, and no token is granted
 // twice.
 func TestBatchedRequestsOfManyGoroutines(t *testing.T) {
 	s := New(Config{Shards: 4})
@@ -183,11 +198,17 @@ func TestBatchedRequestsOfManyGoroutines(t *testing.T) {
 	for g := range goroutines {
 		wait.Go(func() {
 			r := rand.New(rand.NewPCG(24, uint64(g)))
-			for range batches {
+			for i := range batches {
 				ops, results := make([]engine.Op, size), make([]engine.Result, size)
 				for j := range ops {
 					own := fmt.Append(nil, "key", r.IntN(10))
 					ops[j] = severalOf(1, engine.Op{Key: own, Limit: bucket(1_000_000, 1, sec)}, engine.Op{Key: []byte("all"), Limit: bucket(tokens, 1, 1_000_000*sec)})
+					switch id := fmt.Sprint("id", g, " ", i*size+j); j % 3 {
+					case 1:
+						ops[j] = reserveOne(id, ops[j])
+					case 2:
+						ops[j] = settleAt(fmt.Sprint("id", g, " ", (i-1)*size+j-1), 1)
+					}
 				}
 				s.Apply(epoch, ops, results)
 				for j := range results {
