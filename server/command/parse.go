@@ -135,10 +135,17 @@ func checkGiven(known []Option, given uint64, at int) error {
 	if given&(1<<at) != 0 {
 		return errGivenTwice.With(name)
 	}
-	for ; given != 0; given &= given - 1 {
-		other := known[bits.TrailingZeros64(given)].Name
-		for i := range excluded {
-			if a, b := excluded[i][0], excluded[i][1]; a == name && b == other || a == other && b == name {
+	for i := range excluded {
+		other := excluded[i][0]
+		switch name {
+		case other:
+			other = excluded[i][1]
+		case excluded[i][1]:
+		default:
+			continue
+		}
+		for rest := given; rest != 0; rest &= rest - 1 {
+			if known[bits.TrailingZeros64(rest)].Name == other {
 				return errCombined.With(name, other)
 			}
 		}
