@@ -43,6 +43,8 @@ func (setValues) Weigh(*engine.Op, transaction.Held) int { return store.OpWork }
 
 func (setValues) ReadsAll(*engine.Op, int) bool { return false }
 
+func (setValues) IsWorthAttempt(*engine.Op) bool { return true }
+
 func setAllValues(prefix string) engine.Op {
 	return engine.Op{Verb: engine.Command, Args: words("SETVALUES", prefix)}
 }

@@ -128,3 +128,5 @@ func stepCommand(r *rand.Rand) engine.Op {
 func (txSteps) Weigh(*engine.Op, transaction.Held) int { return OpWork }
 
 func (txSteps) ReadsAll(*engine.Op, int) bool { return false }
+
+func (txSteps) IsWorthAttempt(*engine.Op) bool { return true }
