@@ -26,10 +26,16 @@ func (r *release) packages(t target) error {
 		if err != nil {
 			return err
 		}
+		info := r.packageInfo(t, format)
+		for _, script := range []string{info.Scripts.PostInstall, info.Scripts.PreRemove} {
+			if err := os.Chtimes(script, r.moment, r.moment); err != nil { // the package for Alpine has the files' times
+				return err
+			}
+		}
 		name := r.path(fmt.Sprintf("%s_%s_%s.%s", r.NFPMs[0].PackageName, r.version, t.processor, format))
 		file, err := os.Create(name)
 		if err == nil {
-			err = errors.Join(packager.Package(r.packageInfo(t, format), file), file.Close())
+			err = errors.Join(packager.Package(info, file), file.Close())
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
