@@ -6,13 +6,17 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// comparedLog is a log that also has the last entry of the newest snapshot, without its data. A leader sends entries
-// after one that the follower has too. If the follower's entries after its snapshot were never committed, then the last
-// entry of the snapshot is the only one that both have, and Raft looks for it in the log, where it is no longer. Without
-// it the follower would refuse all entries, and also a snapshot that ends there (isStale), for ever.
+// comparedLog is a log in which a follower also finds the last entry of its newest snapshot, without its data. A leader
+// sends entries after one that the follower has too. If the follower's entries after its snapshot were never committed,
+// then the last entry of the snapshot is the only one that both have, and Raft looks for it in the log, where it is no
+// longer. Without it the follower would refuse all entries, and also a snapshot that ends there (isStale), for ever.
+//
+// A leader must not find it: Raft sends the snapshot because the entry is missing, and would send the entry instead. What
+// a former leader finds is never sent ([durableTransport.send]).
 type comparedLog struct {
 	raft.LogStore
 	snapshots raft.SnapshotStore
+	node      *Node
 }
 
 var _ raft.MonotonicLogStore = comparedLog{}
@@ -20,7 +24,7 @@ var _ raft.MonotonicLogStore = comparedLog{}
 // GetLog implements raft.LogStore.
 func (l comparedLog) GetLog(index uint64, entry *raft.Log) error {
 	err := l.LogStore.GetLog(index, entry)
-	if !errors.Is(err, raft.ErrLogNotFound) || index == 1 { // a leader sends the first entry without comparing
+	if !errors.Is(err, raft.ErrLogNotFound) || !l.node.running.Load() || l.node.State() == raft.Leader {
 		return err
 	}
 	all, listErr := l.snapshots.List()

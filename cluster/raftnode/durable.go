@@ -199,6 +199,16 @@ func (t durableTransport) send(id raft.ServerID, target raft.ServerAddress, args
 	return t.RaftTransport.AppendEntries(id, target, args, resp)
 }
 
+// SetHeartbeatHandler implements raft.Transport. Raft handles heartbeats beside its main loop.
+func (t durableTransport) SetHeartbeatHandler(handle func(raft.RPC)) {
+	hearing := &t.machine.node.hearing
+	t.RaftTransport.SetHeartbeatHandler(func(heartbeat raft.RPC) {
+		hearing.RLock()
+		defer hearing.RUnlock() // also if the goroutine ends in handle
+		handle(heartbeat)
+	})
+}
+
 // hold holds back a message that brings only the commit index, until entries come. It does so for longer if the
 // follower knows already that the whole log is committed, and has not been restarted since: heartbeats show that the
 // follower is there.

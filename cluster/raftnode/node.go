@@ -32,8 +32,9 @@ type Node struct {
 	log        *slog.Logger
 	fail       func(error) // called when the node cannot go on
 
+	hearing   sync.RWMutex                      // locked for reading while a heartbeat is handled
 	running   atomic.Bool                       // Raft has started
-	isOffered atomic.Bool                       // the last node that asked for a vote was offered the leadership by the leader
+	isOffered bool                              // the last node that asked for a vote was offered the leadership by the leader
 	restored  atomic.Pointer[raft.SnapshotMeta] // the last snapshot that replaced the state
 	reloading sync.Mutex                        // held while Raft's settings are being changed
 

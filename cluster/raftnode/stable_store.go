@@ -34,16 +34,29 @@ const lastVoteTerm = "LastVoteTerm"
 // SetUint64 implements raft.StableStore. A candidate votes for itself at once: if it stands so soon, the leader has
 // offered it the leadership, and given up its lease.
 func (s stableStore) SetUint64(key []byte, value uint64) error {
-	if string(key) != lastVoteTerm || s.raft.State() == raft.Candidate {
-		return s.StableStore.SetUint64(key, value)
-	}
-	switch leader, _ := s.raft.LeaderWithID(); {
-	case s.raft.clock.Mono() < s.votesFrom:
-		return errJustStarted
-	case leader != "" && !s.raft.isOffered.Load():
-		return errLeaderHeard
+	if string(key) == lastVoteTerm {
+		if err := s.mayVote(); err != nil {
+			return err
+		}
 	}
 	return s.StableStore.SetUint64(key, value)
+}
+
+func (s stableStore) mayVote() error {
+	// Raft refuses heartbeats of an older term than the vote's from now on. Those that it compared with the term before
+	// are handled to their end, or one could renew a lease after the vote.
+	s.raft.hearing.Lock()
+	s.raft.hearing.Unlock() //nolint:staticcheck // it only waits
+	leader, _ := s.raft.LeaderWithID()
+	switch {
+	case s.raft.State() == raft.Candidate:
+		return nil
+	case s.raft.clock.Mono() < s.votesFrom:
+		return errJustStarted
+	case leader != "" && !s.raft.isOffered:
+		return errLeaderHeard
+	}
+	return nil
 }
 
 var (

@@ -1,9 +1,13 @@
 package raftnode
 
 import (
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 const currentTerm = "CurrentTerm" // as Raft calls it
@@ -57,5 +61,44 @@ func TestNoVoteIfTheLeaderIsHeardMeanwhile(t *testing.T) {
 				t.Error("the leader is not heard: this test shows nothing")
 			}
 		})
+	}
+}
+
+// A node that stands for election hears the leader, and is asked for its vote by another node while it handles that
+// heartbeat. Raft has compared the heartbeat with the term before the vote, so it must be handled before the vote.
+func TestNoVoteBesideAHeartbeat(t *testing.T) {
+	var handle func(raft.RPC)
+	began, goOn := make(chan struct{}), make(chan struct{})
+	var isHeld atomic.Bool
+	keep := func(stable raft.StableStore) raft.StableStore { return stable }
+	f := newFollowerWith(t, keep, func(h func(raft.RPC)) { handle = h })
+	f.timeout, f.observe = 50*time.Millisecond, func(o *raft.Observation) bool {
+		if s, is := o.Data.(raft.RaftState); is && s == raft.Follower && isHeld.CompareAndSwap(true, false) {
+			close(began)
+			<-goOn
+		}
+		return false
+	}
+	f.restart()
+	if !f.install(10) {
+		t.Fatal("not installed")
+	}
+	testwait.Until(t, "it stands for election", func() bool { return f.State() == raft.Candidate })
+	isHeld.Store(true)
+	heard, voted := make(chan raft.RPCResponse, 1), make(chan raft.RPCResponse, 1)
+	go handle(raft.RPC{Command: &raft.AppendEntriesRequest{RPCHeader: head(), Term: staleTerm}, RespChan: heard})
+	<-began
+	candidate := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("leader"), Addr: []byte("other:1")}
+	f.fed.came <- raft.RPC{RespChan: voted, Command: &raft.RequestVoteRequest{RPCHeader: candidate, Term: staleTerm + 1, LastLogIndex: 10, LastLogTerm: staleTerm}}
+	testwait.Until(t, "it has voted, or waits", func() bool {
+		waits := !f.hearing.TryRLock()
+		if !waits {
+			f.hearing.RUnlock()
+		}
+		return waits || len(voted) > 0
+	})
+	close(goOn)
+	if (<-voted).Response.(*raft.RequestVoteResponse).Granted && (<-heard).Response.(*raft.AppendEntriesResponse).Success {
+		t.Error("it has voted, and then renewed the lease of the leader before")
 	}
 }

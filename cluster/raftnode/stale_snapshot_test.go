@@ -67,6 +67,8 @@ type follower struct {
 	machine *lastOf
 	store   *raftstore.Dir
 	votes   func(raft.StableStore) raft.StableStore
+	timeout time.Duration // without heartbeats
+	observe func(*raft.Observation) bool
 }
 
 func newFollower(t *testing.T) *follower {
@@ -77,7 +79,8 @@ func newFollower(t *testing.T) *follower {
 // heartbeats.
 func newFollowerWith(t *testing.T, votes func(raft.StableStore) raft.StableStore, heartbeats func(func(raft.RPC))) *follower {
 	_, inmem := raft.NewInmemTransport("follower:1")
-	f := &follower{t: t, fed: fed{inmem, make(chan raft.RPC), heartbeats}, machine: &lastOf{}, votes: votes}
+	f := &follower{t: t, fed: fed{inmem, make(chan raft.RPC), heartbeats}, machine: &lastOf{}, votes: votes,
+		timeout: time.Hour, observe: func(*raft.Observation) bool { return false }}
 	var err error
 	if f.store, err = raftstore.Open(t.TempDir(), raftstore.OwnLog, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
@@ -96,12 +99,11 @@ func newFollowerWith(t *testing.T, votes func(raft.StableStore) raft.StableStore
 
 func (f *follower) start() {
 	f.t.Helper()
-	f.Node = New(f.t.Context(), "follower", time.Hour, clock.New(time.Now), slog.New(slog.DiscardHandler), func(err error) {
+	f.Node = New(f.t.Context(), "follower", f.timeout, clock.New(time.Now), slog.New(slog.DiscardHandler), func(err error) {
 		f.t.Error(err)
 	})
 	if err := f.Start(StartConfig{Machine: f.machine, Logs: f.store.Logs(), Stable: f.votes(f.store.Stable()),
-		Snapshots: f.store.Snapshots(), Messenger: f.fed, Slices: NewSlices(),
-		Observe: func(*raft.Observation) bool { return false }}); err != nil {
+		Snapshots: f.store.Snapshots(), Messenger: f.fed, Slices: NewSlices(), Observe: f.observe}); err != nil {
 		f.t.Fatal(err)
 	}
 }

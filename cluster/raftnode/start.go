@@ -52,7 +52,7 @@ func (n *Node) Start(s StartConfig) error {
 	config.NoLegacyTelemetry = true
 	config.ShutdownOnRemove = false // otherwise a node without Raft would be left, which joins again and is given a vote
 	n.Transport.Messenger = s.Messenger
-	cache, err := raft.NewLogCache(64, n.Readable(comparedLog{s.Logs, s.Snapshots}))
+	cache, err := raft.NewLogCache(64, n.Readable(comparedLog{s.Logs, s.Snapshots, n}))
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (n *Node) Start(s StartConfig) error {
 		case raft.RaftState:
 			n.noteState(data)
 		case raft.RequestVoteRequest: // Raft answers it after this
-			n.isOffered.Store(data.LeadershipTransfer)
+			n.isOffered = data.LeadershipTransfer
 		}
 		return s.Observe(o)
 	}))
