@@ -7,6 +7,7 @@ var permits = []permit{
 	{"time", "docs/envoy_quota_program_test.go:TestEnvoyQuotas", "more time only lets the limit grant more: a slow machine cannot fail"},
 	{"time", "server/rlqs/processes_test.go:run", "filters in real time: the more passes, the more is accepted; after a pause they open new streams"},
 	{"time", "internal/testwake/testwake.go:IsWoken", "runs in synctest bubbles only, as its comment says"},
+	{"time", "internal/testspec/trace_votes.go:Grants", "votes are followed in synctest bubbles only, as the comment of Voters says"},
 	{"time", "internal/testspec/trace_leader.go:grant", "several leaders are followed in synctest bubbles only, as its comment says"},
 	{"sleep", "server/fairqueue/queue_test.go:Decide", "a decider that takes time is used in synctest bubbles only"},
 	{"sleep", "internal/loans/keeper_test.go:lendToOther", "another holder that keeps tokens for a while, in a synctest bubble only"},

@@ -9,7 +9,8 @@ import (
 // Voters follows the messages between the members of one group by the rules of the model of leaders: a leader grants from
 // memory only while a majority has agreed to messages that it sent a short while ago, and a voter that has agreed to a
 // leader's message votes for no other node for a timeout. Members are named by their ids. The sender of a message knows
-// only that it was heard between its sending and its answer, so a vote is refused if it was too soon in any case.
+// only that it was heard between its sending and its answer, so a vote is refused if it was too soon in any case. It
+// is used in synctest bubbles only, whose time is simulated.
 type Voters struct {
 	Timeout time.Duration // of heartbeats
 

@@ -58,16 +58,16 @@ func (a doubled) squareRoot() doubled {
 // shifted is a * 2^n, for a result that is neither very large nor very small.
 func (a doubled) shifted(n int) doubled { return doubled{math.Ldexp(a.hi, n), math.Ldexp(a.lo, n)} }
 
-// series is of[0] + of[1]*x + of[2]*x*x and so on. The terms of the second half are so small that floats suffice.
-func (x doubled) series(of []doubled) doubled {
+// series is of[0] + of[1]*a + of[2]*a*a and so on. The terms of the second half are so small that floats suffice.
+func (a doubled) series(of []doubled) doubled {
 	half := len(of) / 2
 	small := 0.0
 	for i := len(of) - 1; i >= half; i-- {
-		small = math.FMA(small, x.hi, of[i].hi)
+		small = math.FMA(small, a.hi, of[i].hi)
 	}
 	sum := doubled{hi: small}
 	for i := half - 1; i >= 0; i-- {
-		sum = sum.times(x).plus(of[i])
+		sum = sum.times(a).plus(of[i])
 	}
 	return sum
 }
