@@ -199,7 +199,7 @@ func wantNoReadAhead(t *testing.T, h *testHost, deaf, other net.Conn) {
 func TestTLSClientsThatDoNotReadAreCounted(t *testing.T) {
 	c := newCertificates(t)
 	h := serve(t, c.use, func(cfg *config.Config) {
-		cfg.OutputTimeout, cfg.ClientBytes, cfg.QueryBufferBytes, cfg.OutputBufferBytes = time.Hour, mb, 512<<10, 512<<10
+		cfg.OutputTimeout, cfg.ClientBytes, cfg.QueryBufferBytes, cfg.OutputBufferBytes, cfg.MaxBulkBytes = time.Hour, mb, 512<<10, 512<<10, 64<<10
 	})
 	in := bytes.Repeat(frame("ECHO", strings.Repeat("x", 60_000)), 200)
 	for range 8 {
@@ -215,7 +215,7 @@ func TestTLSClientsThatDoNotReadAreCounted(t *testing.T) {
 func TestTLSHandshakesAreCounted(t *testing.T) {
 	c := newCertificates(t)
 	h := serve(t, c.use, func(cfg *config.Config) {
-		cfg.ClientBytes, cfg.QueryBufferBytes, cfg.OutputBufferBytes = mb, 512<<10, 512<<10
+		cfg.ClientBytes, cfg.QueryBufferBytes, cfg.OutputBufferBytes, cfg.MaxBulkBytes = mb, 512<<10, 512<<10, 64<<10
 	})
 	record := append([]byte{22, 3, 1, 0x40, 0, 1, 0, 0xff, 0xff}, make([]byte, 0x4000-4)...) // the first of a hello of 64 KB
 	for range 50 {

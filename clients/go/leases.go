@@ -37,7 +37,7 @@ const (
 // little demand. Tokens unused for a quarter of a second, or half, go back. A process that crashes, or is cut off,
 // costs the tokens that it held: they are set aside for ten seconds, and then count as spent.
 //
-// Token buckets and fixed windows can be leased, each key by at most 16 processes at a time. Requests with other
+// Token buckets and fixed windows can be leased, each key by at most 64 processes at a time. Requests with other
 // limits, those for more than MaxKeys keys, and all to a server that does not have RL.LEND, go to the server one by
 // one.
 type Leases struct {

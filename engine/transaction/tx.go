@@ -92,9 +92,9 @@ func (t *Tx) ReadOnly() bool { return t.readOnly }
 func (t *Tx) Alone() bool { return t.alone && !t.shards.stopped }
 
 // IsAttempt reports whether a transaction is answered only if it changes nothing, and proposed to the cluster otherwise,
-// and whether it has changed anything so far.
+// and whether it has changed anything so far. One that needs more locks begins again, so it is none.
 func IsAttempt(t *Tx) (is, changes bool) {
-	return t.attempt, t.used > 0 || len(t.scripts) > 0 || len(t.published) > 0
+	return t.attempt && !t.shards.stopped, t.used > 0 || len(t.scripts) > 0 || len(t.published) > 0
 }
 
 // Drop has nothing kept of the transaction. Only one that is [Tx.Alone] may be dropped.

@@ -35,7 +35,7 @@ func (s *Service) answer(ctx context.Context, in *ratelimit.RateLimitRequest, pl
 	if err := checkFields(in); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	plan, err := planOf(requestOf(in), s.now())
+	plan, err := planOf(s.requestOf(in), s.now())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
@@ -92,8 +92,8 @@ func failureOf(err error) error {
 }
 
 // requestOf translates a request. A descriptor has its own number of hits, or the request's, where 0 means 1.
-func requestOf(in *ratelimit.RateLimitRequest) *rls.Request {
-	req := &rls.Request{Domain: in.GetDomain(), Descriptors: descriptorsOf(in.GetDescriptors())}
+func (s *Service) requestOf(in *ratelimit.RateLimitRequest) *rls.Request {
+	req := &rls.Request{Domain: in.GetDomain(), Descriptors: descriptorsOf(in.GetDescriptors()), MaxKeyBytes: s.gateway.Config().MaxKeyBytes}
 	for i, d := range in.GetDescriptors() {
 		req.Descriptors[i].Hits = uint64(max(in.GetHitsAddend(), 1))
 		if own := d.GetHitsAddend(); own != nil {

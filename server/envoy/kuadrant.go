@@ -59,7 +59,7 @@ func (k *kuadrant) report(ctx context.Context, in *ratelimit.RateLimitRequest) (
 	if err := checkFields(in); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	plan, err := k.current().PlanReport(requestOf(in), k.now())
+	plan, err := k.current().PlanReport(k.requestOf(in), k.now())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
@@ -103,9 +103,8 @@ func (k *kuadrant) reserve(ctx context.Context, in *reserveRequest) (*reserveRes
 	case !answer.OverLimit:
 		k.held.add(r.ID, held.Bytes(), ttl, giveBack)
 		return &reserveResponse{ratelimit.RateLimitResponse_OK, r.ID}, nil
-	case len(r.Commands) > 1:
-		giveBack() // other limits may have granted theirs
 	}
+	giveBack() // other limits may have granted theirs
 	return &reserveResponse{code: ratelimit.RateLimitResponse_OVER_LIMIT}, nil
 }
 
@@ -117,6 +116,9 @@ func (k *kuadrant) decide(ctx context.Context, caller gateway.Caller, r *rls.Res
 	answer, err := r.Answer(replies)
 	if err != nil {
 		return nil, failureOf(err)
+	}
+	if answer.Failure != nil {
+		k.gateway.WarnOfFailure("a reservation", answer.Failure)
 	}
 	return answer, nil
 }
@@ -175,7 +177,7 @@ func (k *kuadrant) read(ctx context.Context, domain string, descriptors []*exten
 	if err != nil {
 		return caller, nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	req := &rls.Request{Domain: domain, Descriptors: descriptorsOf(descriptors)}
+	req := &rls.Request{Domain: domain, Descriptors: descriptorsOf(descriptors), MaxKeyBytes: k.gateway.Config().MaxKeyBytes}
 	for i := range req.Descriptors {
 		req.Descriptors[i].Hits = amount
 	}

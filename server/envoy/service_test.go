@@ -94,11 +94,13 @@ func TestErrors(t *testing.T) {
 	for range 2 {
 		h.expect(ctx, client, bucket, codes.OK, "")
 	}
-	for _, both := range []string{"stint bucket=1 plan=ann", "stint plan=ann bucket=1"} {
+	long := "window=" + strings.Repeat("x", 5000)
+	for both, reason := range map[string]string{"stint bucket=1 plan=ann": "no such policy", "stint plan=ann bucket=1": "no such policy",
+		"stint bucket=1 " + long: "max-key-size", "stint " + long + " bucket=1": "max-key-size"} {
 		if got, err := client.ShouldRateLimit(ctx, parse(t, both)); err != nil || got.GetOverallCode() != ratelimit.RateLimitResponse_OVER_LIMIT {
-			t.Errorf("%s: %v, %v", both, got, err)
+			t.Errorf("%.40s: %v, %v", both, got, err)
 		}
-		h.expect(ctx, client, parse(t, strings.ReplaceAll(both, "bucket=1", "bucket=2")), codes.InvalidArgument, "no such policy")
+		h.expect(ctx, client, parse(t, strings.ReplaceAll(both, "bucket=1", "bucket=2,x=y")), codes.InvalidArgument, reason)
 	}
 	h.do("TB.ACQUIRE rls.shop:table=orders 5 1/s")
 	h.expect(ctx, client, parse(t, "shop table=orders"), codes.FailedPrecondition, "WRONGTYPE")

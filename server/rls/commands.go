@@ -35,7 +35,7 @@ func (p *Plan) writeCommands() {
 			p.add(askPolicy, i, words)
 		case rule.Algorithm == limits.NoAlgorithm:
 			p.addWindow(i, rule, key, hits)
-		case rule.alone() || used[key]:
+		case rule.alone() || used[key] || len(key) > p.request.MaxKeyBytes: // an error about a key must not hide other denials
 			p.add(askAll, i, oneLimit(rule, key, hits))
 		default:
 			if together < 0 {

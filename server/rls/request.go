@@ -20,6 +20,7 @@ const MaxHits = limits.MaxTokens
 type Request struct {
 	Domain      string
 	Descriptors []Descriptor
+	MaxKeyBytes int // of the server
 }
 
 // Descriptor is one descriptor of a request.

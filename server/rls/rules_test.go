@@ -173,7 +173,7 @@ descriptors:
 		{[]Entry{{"p", "/x/1"}}, "rls.a%3Ab:p=/x/*"},
 		{[]Entry{{"k", "::1"}}, "rls.a%3Ab:k=::1"},
 	} {
-		p, err := r.Plan(&Request{"a:b", []Descriptor{{Entries: tc.entries, Hits: 1}}}, time.Unix(0, 0))
+		p, err := r.Plan(&Request{"a:b", []Descriptor{{Entries: tc.entries, Hits: 1}}, 4096}, time.Unix(0, 0))
 		if err != nil || len(p.Commands) != 1 {
 			t.Errorf("%v: %v, %d commands", tc.entries, err, len(p.Commands))
 		} else if got := p.key(0); got != tc.want {
@@ -186,11 +186,11 @@ descriptors:
 func TestInvalidRequests(t *testing.T) {
 	one := Descriptor{Entries: []Entry{{"k", "v"}}, Hits: 1}
 	for want, req := range map[string]*Request{
-		"its domain is empty":             {"", []Descriptor{one}},
-		"it has no descriptors":           {"d", nil},
-		"it has 65 descriptors":           {"d", make([]Descriptor, 65)},
-		"the hits_addend of descriptor 1": {"d", []Descriptor{one, {Hits: 1<<64 - 1}}},
-		"the limit of descriptor 0":       {"d", []Descriptor{{Override: &Override{Requests: 1}}}},
+		"its domain is empty":             {"", []Descriptor{one}, 4096},
+		"it has no descriptors":           {"d", nil, 4096},
+		"it has 65 descriptors":           {"d", make([]Descriptor, 65), 4096},
+		"the hits_addend of descriptor 1": {"d", []Descriptor{one, {Hits: 1<<64 - 1}}, 4096},
+		"the limit of descriptor 0":       {"d", []Descriptor{{Override: &Override{Requests: 1}}}, 4096},
 	} {
 		if _, err := (&Rules{}).Plan(req, time.Unix(0, 0)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -212,7 +212,7 @@ func FuzzAdd(f *testing.F) {
 			return
 		}
 		for name := range r.domains {
-			if _, err := r.Plan(&Request{name, []Descriptor{{Entries: []Entry{{key, value}}, Hits: 1}}}, time.Unix(0, 0)); err != nil {
+			if _, err := r.Plan(&Request{name, []Descriptor{{Entries: []Entry{{key, value}}, Hits: 1}}, 4096}, time.Unix(0, 0)); err != nil {
 				t.Error(err)
 			}
 		}

@@ -34,11 +34,11 @@ func (p *Plan) writeTogether(add func(words *command.Words, rule *Rule, key stri
 		}
 		key := p.key(i)
 		n := together
-		if n < 0 || used[key] || rule.Shadow || rule.Quota {
+		if n < 0 || used[key] || rule.Shadow || rule.Quota || len(key) > p.request.MaxKeyBytes {
 			n = len(p.asks)
 			p.asks, p.Commands = append(p.asks, ask{kind: askAll}), append(p.Commands, command.NewWords("RL.ALL"))
 		}
-		if together < 0 && !rule.Shadow && !rule.Quota {
+		if together < 0 && !rule.Shadow && !rule.Quota && len(key) <= p.request.MaxKeyBytes {
 			together = n
 		}
 		used[key] = used[key] || n == together

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/internal/testwait"
 )
 
@@ -128,7 +129,7 @@ func TestHomeHasTooManyHolders(t *testing.T) {
 	home := start(t, "", nil)
 	region := start(t, home.address, nil)
 	c, h := dial(t, region.address), dial(t, home.address)
-	for i := range 16 {
+	for i := range layout.MaxLoans {
 		if _, failure := h.do(fmt.Sprintf("RL.LEND g:1 TB 1000 1/1h 1 holder%d 1 0", i)); failure != "" {
 			t.Fatal(failure)
 		}
@@ -141,7 +142,7 @@ func TestHomeHasTooManyHolders(t *testing.T) {
 			t.Errorf("%v %q", got, failure)
 		}
 	}
-	if got, _ := c.do("TB.ACQUIRE g:1 1000 1/1h PEEK"); got[2] != 1000-16-3-1-1 { // one to put the limit into force, and this one
+	if got, _ := c.do("TB.ACQUIRE g:1 1000 1/1h PEEK"); got[2] != 1000-layout.MaxLoans-3-1-1 { // one to put the limit into force, and this one
 		t.Errorf("%d tokens are left", got[2])
 	}
 }

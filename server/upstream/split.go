@@ -82,7 +82,7 @@ func (u *Upstream) decideTogether(b *engine.Batch) (finished bool) {
 	s.rest.Ops = make([]engine.Op, 0, n)
 	maySpend := u.opt.LoanTime == 0 || u.keeper.MaySpend(u.opt.Replicas()[0].Now())
 	for i := range b.Ops {
-		if k := u.classify(&b.Ops[i]); !maySpend && (k.spends() || k == settles) {
+		if k := u.classify(&b.Ops[i]); !maySpend && (k.spends() || k == settles && len(u.opt.Policies.Asked(&b.Ops[i])) > 0) {
 			u.counts.failed.Add(1)
 			s.refuse(i, engine.NoHome)
 		} else if k == refuse || (k.spends() || k == byHome || k == atHome) && b.Atomic && len(b.Ops) > 1 {

@@ -52,7 +52,7 @@ func pack(L *interpreter.Thread, out []byte, v value.Value, depth int) []byte {
 		}
 		return append(out, 0xc2)
 	case value.NumberKind:
-		return packNumber(out, v.Float())
+		return packNumber(L, out, v.Float())
 	case value.TableKind:
 		if depth < maxPackDepth {
 			return packTable(L, out, v.Table(), depth)
@@ -76,13 +76,13 @@ func packHeader(out []byte, n int, small byte, limit int, code byte) []byte {
 	return appendBytes(append(out, code), uint64(n), size)
 }
 
-func packNumber(out []byte, x float64) []byte {
+func packNumber(L *interpreter.Thread, out []byte, x float64) []byte {
 	n := ctext.ToInt64(x)
 	if float64(n) != x || x >= 1<<63 {
 		if float := float32(x); float64(float) == x {
 			return appendBytes(append(out, 0xca), uint64(math.Float32bits(float)), 4)
 		}
-		return appendBytes(append(out, 0xcb), math.Float64bits(ctext.OneNaN(x)), 8)
+		return appendBytes(append(out, 0xcb), math.Float64bits(storedNumber(L, x)), 8)
 	}
 	if n >= -32 && n <= 127 {
 		return append(out, byte(n))

@@ -27,6 +27,14 @@ func mathInDialects(f, first func(float64) float64) interpreter.GoFunction {
 	}
 }
 
+// storedNumber is a number as struct and cmsgpack write its bytes: with one NaN for all, except in dialect 1.
+func storedNumber(L *interpreter.Thread, x float64) float64 {
+	if L.Run().Host.Dialect() == 1 {
+		return x
+	}
+	return ctext.OneNaN(x)
+}
+
 func mathOf2(f func(L *interpreter.Thread, a, b float64) float64) interpreter.GoFunction {
 	return func(L *interpreter.Thread) int {
 		b := L.CheckNumber(2) // first, as in Redis

@@ -129,10 +129,10 @@ func structPack(L *interpreter.Thread) int {
 			out = append(out, 0)
 		case 'f':
 			arg++
-			out = f.append(out, uint64(math.Float32bits(float32(ctext.OneNaN(f.L.CheckNumber(arg))))), size)
+			out = f.append(out, uint64(math.Float32bits(float32(storedNumber(f.L, f.L.CheckNumber(arg))))), size)
 		case 'd':
 			arg++
-			out = f.append(out, math.Float64bits(ctext.OneNaN(f.L.CheckNumber(arg))), size)
+			out = f.append(out, math.Float64bits(storedNumber(f.L, f.L.CheckNumber(arg))), size)
 		case 'c', 's':
 			arg++
 			text := f.L.CheckString(arg)

@@ -31,6 +31,7 @@ func TestUnknownDialectIsRefused(t *testing.T) {
 	for _, c := range []struct{ body, first, second string }{
 		{"return redis.pcall('PING')", "-ERR This Redis command is not allowed from script\r\n", "+PONG\r\n"},
 		{"return tostring(math.log10(1000) == 3) .. '|'", strconv.FormatBool(math.Log10(1000) == 3) + "|\r\n", "true|\r\n"},
+		{"return struct.pack('>d', struct.unpack('>d', '\\127\\248\\0\\0\\0\\0\\0\\1'))", "\x7f\xf8\x00\x00\x00\x00\x00\x01\r\n", "\xff\xf8\x00\x00\x00\x00\x00\x00\r\n"},
 	} {
 		eval := command.Request{Args: [][]byte{[]byte("EVAL"), []byte(c.body), []byte("0")}}
 		if err := data.ParseScript(&eval); err != nil {

@@ -41,7 +41,7 @@ export interface LeaseServer {
  * states that they are not spent. A process stops spending five seconds after the last operation that the server is known to have carried
  * out; after ten seconds the server counts the tokens as spent.
  *
- * Token buckets and fixed windows of eight tokens or more can be leased, each key by at most 16 processes at a time. Near the limit, for keys in
+ * Token buckets and fixed windows of eight tokens or more can be leased, each key by at most 64 processes at a time. Near the limit, for keys in
  * little demand, and for all else, requests go to the server one by one.
  */
 export class Leases implements AsyncDisposable {

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * they are not spent. A process stops spending five seconds after the last operation that the server is known to have carried out; after ten seconds the
  * server counts the tokens as spent.
  *
- * <p>Token buckets and fixed windows of eight tokens or more can be leased, each key by at most 16 processes at a time. Near the limit, for keys in little
+ * <p>Token buckets and fixed windows of eight tokens or more can be leased, each key by at most 64 processes at a time. Near the limit, for keys in little
  * demand, and for all else, requests go to the server one by one.
  */
 public final class Leases implements AutoCloseable {
