@@ -57,6 +57,16 @@ func (h *host) commit(request, id string, amount uint64, want bool) {
 	}
 }
 
+// A reservation that a quota of nothing denies takes nothing from the other limits.
+func TestReservationDeniedByAQuotaOfNothing(t *testing.T) {
+	h := newKuadrant(t)
+	full := h.left("stint bucket=1")
+	if id := h.reserve("stint quota-of-nothing=1 bucket=1", 2, time.Minute); id != "" {
+		t.Error("it is granted")
+	}
+	h.expectLeft("stint bucket=1", full)
+}
+
 func newKuadrant(t *testing.T) *host {
 	h := newHost(t, nil)
 	h.do("RL.POLICY SET plans TB plan:{} 100 1/d")
