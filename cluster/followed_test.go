@@ -41,7 +41,9 @@ func (m followedMessages) RequestVote(id raft.ServerID, target raft.ServerAddres
 
 // followMessages has the specification follow the messages of group 0, and what its leaders grant from memory.
 func (s *simulated) followMessages(name string, o *Options) {
-	s.voters.Timeout = o.Heartbeat
+	if s.voters.Timeout == 0 { // at the first start, before others read it
+		s.voters.Timeout = o.Heartbeat
+	}
 	o.messenger = func(g *group.Group, m transport.Messenger) transport.Messenger {
 		s.firstGroups.Store(name, g)
 		m = followedMessages{m, &s.voters}

@@ -114,16 +114,6 @@ func IsShort(o *engine.Op) bool {
 	return o.Verb == engine.Acquire && Table[o.Limit.Algorithm].Bytes != 0
 }
 
-// AreShort reports whether IsShort holds for all parts.
-func AreShort(parts []engine.Op) bool {
-	for i := range parts {
-		if !IsShort(&parts[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // StateOf returns the state at the front of b.
 func (a *Row) StateOf(b []byte) []byte {
 	size := a.Bytes

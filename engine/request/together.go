@@ -16,6 +16,7 @@ type requestGroup struct {
 	requests [requestsAtOnce]request
 	room     partRoom
 	keys     int               // of the requests, in the room
+	opened   int               // requests that were opened, also if they are carried out alone
 	held     []*keyspace.Shard // locked
 }
 
@@ -70,8 +71,8 @@ func (r *Runner) LookAhead(ops []engine.Op) {
 	g := togethers.Get().(*requestGroup)
 	defer togethers.Put(g)
 	var results [requestsAtOnce]engine.Result
-	for n := 0; len(ops) > 0; ops = ops[max(1, n):] {
-		n = g.lookUp(r, ops, results[:])
+	for ; len(ops) > 0; ops = ops[max(1, g.opened):] {
+		g.lookUp(r, ops, results[:])
 		g.unlock()
 	}
 }
@@ -80,7 +81,8 @@ func (r *Runner) LookAhead(ops []engine.Op) {
 // It reads the slots and records of their keys side by side, so that the processor fetches them from memory at the same
 // time.
 func (g *requestGroup) lookUp(r *Runner, ops []engine.Op, results []engine.Result) (n int) {
-	n = g.lock(g.open(r, ops, results))
+	g.opened = g.open(r, ops, results)
+	n = g.lock(g.opened)
 	together := g.requests[:n]
 	for i := range together {
 		q := &together[i]
@@ -150,7 +152,7 @@ func (r *Runner) open(q *request, op *engine.Op, res *engine.Result) (ok bool) {
 		g.id.locate(r, op.Key)
 		return g.id.shard.TouchHead()
 	case op.Verb == engine.Reserve:
-		g.begin(op)
+		g.reserving, g.check.Shadow = op, false
 	}
 	if q.parts, ok = r.openLimits(g, op, res); ok {
 		q.shards, ok = g.locate(r, q.parts, res)
@@ -259,6 +261,9 @@ func (q *request) carryOut(r *Runner, now int64, op *engine.Op, res *engine.Resu
 		r.settle(g, now, op, res, true, false)
 	case engine.Extend:
 		r.extend(g, now, op, res, true, false)
+	case engine.Reserve:
+		g.fingerprint = g.fingerprintOf(op)
+		fallthrough
 	default:
 		g.acquire(r, now, whole, q.parts, res, false)
 		complete(g, op, res)
