@@ -78,7 +78,7 @@ func isNearest(got float64, want *big.Float) bool {
 	return got == nearest
 }
 
-// isInverse reports whether f, which grows, reaches x within half a unit of the last place of y.
+// isInverse reports whether y is the float nearest to the number at which the increasing function f is x.
 func isInverse(y, x float64, f func(*big.Float) *big.Float) bool {
 	middle := func(other float64) *big.Float { return zero().Mul(exact(0.5), zero().Add(exact(y), exact(other))) }
 	low, high := middle(math.Nextafter(y, math.Inf(-1))), middle(math.Nextafter(y, math.Inf(1)))

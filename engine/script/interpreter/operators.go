@@ -89,9 +89,12 @@ var operations = map[string]*operation{
 // minus has its operand twice.
 var minus = &operation{"__unm", func(_ *Thread, a, _ float64) float64 { return -a }, true}
 
+// ComputesAlike reports whether a script computes the same on all processors, as from dialect 2 on.
+func ComputesAlike(L *Thread) bool { return L.run.Host.Dialect() > 1 }
+
 // Power is a ^ b.
 func (L *Thread) Power(a, b float64) float64 {
-	if L.run.Host.Dialect() == 1 {
+	if !ComputesAlike(L) {
 		return value.Power(a, b, math.Pow)
 	}
 	return value.Power(a, b, func(a, b float64) float64 {

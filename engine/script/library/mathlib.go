@@ -19,7 +19,7 @@ func mathOf1(f func(float64) float64) interpreter.GoFunction {
 func mathInDialects(f, first func(float64) float64) interpreter.GoFunction {
 	now, before := mathOf1(f), mathOf1(first)
 	return func(L *interpreter.Thread) int {
-		if L.Run().Host.Dialect() == 1 {
+		if !interpreter.ComputesAlike(L) {
 			return before(L)
 		}
 		L.Charge(interpreter.ElementaryPrice)
@@ -29,7 +29,7 @@ func mathInDialects(f, first func(float64) float64) interpreter.GoFunction {
 
 // storedNumber is a number as struct and cmsgpack write its bytes: with one NaN for all, except in dialect 1.
 func storedNumber(L *interpreter.Thread, x float64) float64 {
-	if L.Run().Host.Dialect() == 1 {
+	if !interpreter.ComputesAlike(L) {
 		return x
 	}
 	return ctext.OneNaN(x)
@@ -43,7 +43,7 @@ func mathOf2(f func(L *interpreter.Thread, a, b float64) float64) interpreter.Go
 }
 
 func arcTangent(L *interpreter.Thread, y, x float64) float64 {
-	if L.Run().Host.Dialect() == 1 {
+	if !interpreter.ComputesAlike(L) {
 		return math.Atan2(y, x)
 	}
 	L.Charge(interpreter.ElementaryPrice)
