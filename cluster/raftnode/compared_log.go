@@ -11,8 +11,9 @@ import (
 // then the last entry of the snapshot is the only one that both have, and Raft looks for it in the log, where it is no
 // longer. Without it the follower would refuse all entries, and also a snapshot that ends there (isStale), for ever.
 //
-// A leader must not find it: Raft sends the snapshot because the entry is missing, and would send the entry instead. What
-// a former leader finds is never sent ([durableTransport.send]).
+// A leader must not find this entry. Raft sends a follower the snapshot because the entry is missing from the leader's
+// log; otherwise it would send the entry, which has no data. A former leader may find the entry, but does not send it:
+// [durableTransport.send] checks the term after the log was read.
 type comparedLog struct {
 	raft.LogStore
 	snapshots raft.SnapshotStore
@@ -36,7 +37,4 @@ func (l comparedLog) GetLog(index uint64, entry *raft.Log) error {
 }
 
 // IsMonotonic implements raft.MonotonicLogStore.
-func (l comparedLog) IsMonotonic() bool {
-	s, ok := l.LogStore.(raft.MonotonicLogStore)
-	return ok && s.IsMonotonic()
-}
+func (l comparedLog) IsMonotonic() bool { return isMonotonic(l.LogStore) }

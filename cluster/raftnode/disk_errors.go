@@ -78,7 +78,4 @@ func (l readableLog) GetLog(index uint64, entry *raft.Log) error {
 }
 
 // IsMonotonic implements raft.MonotonicLogStore.
-func (l readableLog) IsMonotonic() bool {
-	s, ok := l.LogStore.(raft.MonotonicLogStore)
-	return ok && s.IsMonotonic()
-}
+func (l readableLog) IsMonotonic() bool { return isMonotonic(l.LogStore) }

@@ -90,8 +90,10 @@ func (w *WatchedLog) DeleteRange(from, to uint64) error {
 }
 
 // IsMonotonic implements raft.MonotonicLogStore.
-func (w *WatchedLog) IsMonotonic() bool {
-	s, ok := w.LogStore.(raft.MonotonicLogStore)
+func (w *WatchedLog) IsMonotonic() bool { return isMonotonic(w.LogStore) }
+
+func isMonotonic(log raft.LogStore) bool {
+	s, ok := log.(raft.MonotonicLogStore)
 	return ok && s.IsMonotonic()
 }
 

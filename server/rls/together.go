@@ -33,12 +33,12 @@ func (p *Plan) writeTogether(add func(words *command.Words, rule *Rule, key stri
 			continue
 		}
 		key := p.key(i)
-		n := together
-		if n < 0 || used[key] || rule.Shadow || rule.Quota || len(key) > p.request.MaxKeyBytes {
+		n, isApart := together, rule.Shadow || rule.Quota || len(key) > p.request.MaxKeyBytes
+		if n < 0 || used[key] || isApart {
 			n = len(p.asks)
 			p.asks, p.Commands = append(p.asks, ask{kind: askAll}), append(p.Commands, command.NewWords("RL.ALL"))
 		}
-		if together < 0 && !rule.Shadow && !rule.Quota && len(key) <= p.request.MaxKeyBytes {
+		if together < 0 && !isApart {
 			together = n
 		}
 		used[key] = used[key] || n == together
