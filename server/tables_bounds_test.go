@@ -102,7 +102,7 @@ func (p *tablePlayer) serveAll() (most int) {
 }
 
 // A command costs the same however many connections it concerns, and so does a pass of the event loop: few of them have
-// a turn in it. In the end, all of them have been told. DESIGN.md has the sentence for it.
+// a turn in it. In the end, all of them have been told.
 func TestFullTables(t *testing.T) {
 	const few, many = 50, 2000
 	for _, of := range tables {

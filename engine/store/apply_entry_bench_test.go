@@ -12,7 +12,7 @@ import (
 )
 
 // An entry of a cluster's log, some 800 operations on a million keys, carried out by one goroutine, and by two that
-// divide the keys: whether that would pay. cluster/DESIGN.md has the result.
+// divide the keys: whether that would pay.
 func BenchmarkApplyEntry(b *testing.B) {
 	const keys, entry = 1_000_000, 800
 	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}

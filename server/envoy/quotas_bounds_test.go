@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The server serves as many streams as server/DESIGN.md says. The next one is refused until one of them ends.
+// The server serves as many streams as docs/security.md says. The next one is refused until one of them ends.
 func TestQuotaStreamsAreBounded(t *testing.T) {
 	const most, real = 1024, 16 // the others only occupy a place
 	h := newHost(t, nil)
