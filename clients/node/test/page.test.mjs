@@ -18,7 +18,7 @@ const compilerOptions = { target: "es2022", module: "es2022", experimentalDecora
 test("there is a quick start for each framework", () => {
     const { exports } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
     const frameworks = Object.keys(exports).filter((name) => ![".", "./testing"].includes(name)).map((name) => name.slice(2));
-    assert.deepEqual(starts.map(([, name]) => name).sort(), ["all", ...frameworks].sort()); // all is Express with several limits
+    assert.deepEqual(starts.map(([, name]) => name).sort(), frameworks.sort());
 });
 
 // onNodeRedis is a quick start with the client of node-redis that the page names.
