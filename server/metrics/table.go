@@ -32,7 +32,7 @@ var serverRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return r.Uptime.Seconds() }),
 }, {
 	Name: "stint_clock_ahead_seconds", Kind: Gauge,
-	Help:   "How far the time of decisions is ahead of the machine's clock. If it is more than a few seconds, the machine's clock is wrong or was wrong once.",
+	Help:   "How far the time by which Stint decides is ahead of the machine's clock. If it is more than a few seconds, the machine's clock is wrong or was wrong once.",
 	values: one(func(r *Snapshot) float64 { return r.Ahead.Seconds() }),
 }, {
 	Name: "stint_ready", Kind: Gauge, Help: "1 if the server is ready: recovered, not shutting down and, in a cluster, with a leader.",
@@ -41,16 +41,16 @@ var serverRows = []Row{{
 	Name: "stint_slow_commands_total", Kind: Counter, Help: "Commands recorded in SLOWLOG.",
 	values: one(func(r *Snapshot) float64 { return float64(r.SlowCommands) }),
 }, {
-	Name: "stint_event_loops", Kind: Gauge, Help: "Event loops that have had a connection.",
+	Name: "stint_event_loops", Kind: Gauge, Help: "Event loops that have served a connection.",
 	values: one(func(r *Snapshot) float64 { return float64(r.Loops) }),
 }, {
-	Name: "stint_event_loop_lag_seconds", Kind: Gauge, Help: "Recent waiting time of a task in an event loop; the maximum over all loops.",
+	Name: "stint_event_loop_lag_seconds", Kind: Gauge, Help: "Time that a task recently waited in an event loop; the maximum over all loops.",
 	values: one(func(r *Snapshot) float64 { return r.LoopLag.Seconds() }),
 }}
 
 var decisionRows = []Row{{
 	Name: "stint_decisions_total", Kind: Counter, Labels: []string{"command", "outcome"}, Bound: boundCommands + ", each with granted, denied and error",
-	Help: "Commands for tokens by their outcome. A PEEK counts only if it gets an error.",
+	Help: "Commands that ask for tokens, by outcome. A PEEK counts only if it gets an error.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
 			if c := &r.Commands[i]; c.Decides {
@@ -73,7 +73,7 @@ var decisionRows = []Row{{
 	},
 }, {
 	Name: "stint_denial_events_total", Kind: Counter, Labels: []string{"outcome"}, Bound: "written, left_out",
-	Help: "Denials with --denial-events: written to the log, or left out.",
+	Help: "Denials while --denial-events is set: those written to the log, and those left out.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		emit(float64(r.DenialsWritten), "written")
 		emit(float64(r.DenialsLeftOut), "left_out")
@@ -87,14 +87,14 @@ var decisionRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return float64(r.PolicyCount) }),
 }, {
 	Name: "stint_top_denied", Kind: Gauge, Labels: []string{"key"}, Bound: "the 10 keys denied most, shortened to 64 characters; hashes with --top-keys hashed, none with off",
-	Help: "Denials of the keys with the most denials in the last 4 to 5 minutes, with the counting error of RL.TOP.",
+	Help: "Denials of the keys that were denied most in the last 4 to 5 minutes, with the counting error of RL.TOP.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for _, d := range r.TopDenied {
 			emit(float64(d.Count), d.Key)
 		}
 	},
 }, {
-	Name: "stint_top_sampling", Kind: Gauge, Help: "Sampling interval of stint_top_denied: one of this many denials is counted.",
+	Name: "stint_top_sampling", Kind: Gauge, Help: "Sampling interval of stint_top_denied: one of so many denials is counted.",
 	values: one(func(r *Snapshot) float64 { return float64(r.TopWeight) }),
 }, {
 	Name: "stint_commands_total", Kind: Counter, Labels: []string{"command"}, Bound: boundCommands + ", and (unknown)",
@@ -135,7 +135,7 @@ var connectionRows = []Row{{
 	Name: "stint_connections_rejected_total", Kind: Counter, Help: "Connections rejected by --max-clients or --max-clients-per-address.",
 	values: one(func(r *Snapshot) float64 { return float64(r.ConnectionsRejected) }),
 }, {
-	Name: "stint_connections_slow_total", Kind: Counter, Help: "Connections closed because their replies were not read: more than --output-buffer-size, or for longer than --output-timeout.",
+	Name: "stint_connections_slow_total", Kind: Counter, Help: "Connections closed because more than --output-buffer-size of their replies was unread, or because nothing was read for --output-timeout.",
 	values: one(func(r *Snapshot) float64 { return float64(r.SlowReaders) }),
 }, {
 	Name: "stint_refusals_total", Kind: Counter, Labels: []string{"reason"}, Bound: "the reasons there are, named as in INFO stats",
@@ -189,7 +189,7 @@ var keyRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return float64(r.MaxMemory) }),
 }, {
 	Name: "stint_forced_decisions_total", Kind: Counter, Labels: []string{"mode"}, Bound: "refused, allowed, shared, shared_denied",
-	Help: "Decisions on new keys while memory was full, by what --when-full did; shared_denied is the part of shared that was denied.",
+	Help: "Decisions on new keys while memory was full, by the rule of --when-full. shared_denied is the number of shared decisions that were denials.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		emit(float64(r.Forced.Denied), "refused")
 		emit(float64(r.Forced.Allowed), "allowed")

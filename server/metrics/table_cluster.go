@@ -45,13 +45,13 @@ var clusterRows = []Row{{
 	Name: "stint_raft_term", Kind: Gauge, When: inCluster, Help: "The current Raft term.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Term) }),
 }, {
-	Name: "stint_raft_leader_changes_total", Kind: Counter, When: inCluster, Help: "Number of times this node became the leader.",
+	Name: "stint_raft_leader_changes_total", Kind: Counter, When: inCluster, Help: "Times that this node became the leader.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LeaderChanges) }),
 }, {
 	Name: "stint_raft_leader_contact_seconds", Kind: Gauge, When: inCluster, Help: "Time since the last message from the leader; 0 on the leader.",
 	values: raft(func(c *clusterstatus.Status) float64 { return c.LastContact.Seconds() }),
 }, {
-	Name: "stint_raft_commit_duration_seconds", Kind: Histogram, When: inCluster, Help: "Time from the proposal of a log entry until it was applied, on the leader.",
+	Name: "stint_raft_commit_duration_seconds", Kind: Histogram, When: inCluster, Help: "Time from the proposal of a log entry by the leader until it was applied there.",
 	distributions: func(r *Snapshot, emit func(Distribution, ...string)) {
 		if r.Cluster != nil {
 			l := &r.Cluster.CommitLatency
@@ -68,28 +68,28 @@ var clusterRows = []Row{{
 	Name: "stint_raft_log_syncs_total", Kind: Counter, When: inCluster, Help: "Writes to the Raft log that were synced, each with the entries of one or more groups. 0 with --cluster-log boltdb.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LogSyncs) }),
 }, {
-	Name: "stint_raft_decisions_total", Kind: Counter, When: inCluster, Help: "Operations in the log entries that this node has applied since its start, whichever node proposed them.",
+	Name: "stint_raft_decisions_total", Kind: Counter, When: inCluster, Help: "Operations in the log entries that this node has applied since its start, including those that other nodes proposed.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Decisions) }),
 }, {
-	Name: "stint_raft_denied_locally_total", Kind: Counter, When: inCluster, Help: "Operations that this node answered as the leader, without a log entry, because they change nothing: denials and reads.",
+	Name: "stint_raft_denied_locally_total", Kind: Counter, When: inCluster, Help: "Denials and reads that this node answered as the leader without a log entry, because they change nothing.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.DecidedReadOnly) }),
 }, {
-	Name: "stint_leader_share_decisions_total", Kind: Counter, When: inCluster, Help: "Operations that this node answered as the leader from its allowance of a limit, without a log entry: see --cluster-ahead.",
+	Name: "stint_leader_share_decisions_total", Kind: Counter, When: inCluster, Help: "Operations that this node, as the leader, answered from memory without a log entry: see --cluster-ahead.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.DecidedByAllowance) }),
 }, {
-	Name: "stint_local_decisions_total", Kind: Counter, When: inCluster, Help: "Requests that this node has answered from the tokens it holds: see --cluster-ahead.",
+	Name: "stint_local_decisions_total", Kind: Counter, When: inCluster, Help: "Requests that this node granted from tokens that it holds in memory: see --cluster-ahead.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LocalDecisions) }),
 }, {
 	Name: "stint_lent_tokens", Kind: Gauge, When: inCluster, Help: "Tokens that this node holds and has not spent.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LentTokens) }),
 }, {
-	Name: "stint_held_keys", Kind: Gauge, When: inCluster, Help: "Keys whose tokens this node holds, or held a moment ago.",
+	Name: "stint_held_keys", Kind: Gauge, When: inCluster, Help: "Keys of which this node holds tokens, or held tokens a moment ago.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.HeldKeys) }),
 }, {
-	Name: "stint_lends_total", Kind: Counter, When: inCluster, Help: "Times that this node took tokens of a key to hold them, or gave them back.",
+	Name: "stint_lends_total", Kind: Counter, When: inCluster, Help: "Times that this node set tokens of a key aside in its memory, or gave them back.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Lends) }),
 }, {
-	Name: "stint_voided_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens that count as spent because the node that held them ended without giving them back; counted by the leader.",
+	Name: "stint_voided_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens that count as spent because the node that held them stopped without giving them back. The leader counts them.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.VoidedTokens) }),
 }, {
 	Name: "stint_raft_forwarded_total", Kind: Counter, When: inCluster, Help: "Calls that this node sent to the leader. A call is a group of operations that a client sent together.",
@@ -98,7 +98,7 @@ var clusterRows = []Row{{
 	Name: "stint_raft_uncertain_total", Kind: Counter, When: inCluster, Help: "Calls answered UNCERTAIN: they may have been executed.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.UncertainOutcomes) }),
 }, {
-	Name: "stint_raft_no_leader_total", Kind: Counter, When: inCluster, Help: "Calls answered CLUSTERDOWN, counted as in stint_raft_uncertain_total.",
+	Name: "stint_raft_no_leader_total", Kind: Counter, When: inCluster, Help: "Calls answered CLUSTERDOWN.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.NoLeaderOutcomes) }),
 }, {
 	Name: "stint_raft_commit_index", Kind: Gauge, When: inCluster, Help: "Index of the last log entry that is known to be stored by a majority.",

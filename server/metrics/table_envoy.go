@@ -28,7 +28,7 @@ var envoyRows = []Row{{
 	Name: "stint_envoy_rules", Kind: Gauge, When: withEnvoy, Help: "Rules of --rls-config or --rls-xds in use.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Rules) }),
 }, {
-	Name: "stint_envoy_rules_refused_total", Kind: Counter, When: withEnvoy, Help: "Times that changed files of --rls-config were refused because of a mistake.",
+	Name: "stint_envoy_rules_refused_total", Kind: Counter, When: withEnvoy, Help: "Times that changed files of --rls-config were refused because of a mistake in them.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Refused) }),
 }, {
 	Name: "stint_envoy_rules_pushes_total", Kind: Counter, When: withXDS, Labels: []string{"outcome"}, Bound: "accepted and refused",
@@ -40,7 +40,7 @@ var envoyRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_envoy_rules_connected", Kind: Gauge, When: withXDS, Help: "1 while there is a connection to the control plane, else 0.",
+	Name: "stint_envoy_rules_connected", Kind: Gauge, When: withXDS, Help: "1 while the control plane is connected, else 0.",
 	values: fromControl(func(c *ControlPlane) float64 { return zeroOrOne(c.Connected) }),
 }, {
 	Name: "stint_envoy_rules_age_seconds", Kind: Gauge, When: withXDS, Help: "Time since the rules in use were pushed, even if that was before a restart.",
@@ -55,13 +55,13 @@ var envoyRows = []Row{{
 	Name: "stint_envoy_quota_reports_total", Kind: Counter, When: withEnvoy, Help: "Reports received on the streams of Envoy's quota service.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Reports) }),
 }, {
-	Name: "stint_envoy_quota_changes_total", Kind: Counter, When: withEnvoy, Help: "Assignments that changed the tokens or the rate. Each takes tokens of the limit.",
+	Name: "stint_envoy_quota_changes_total", Kind: Counter, When: withEnvoy, Help: "Assignments that changed a bucket's tokens or rate. Each takes tokens from the limit.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Changes) }),
 }, {
 	Name: "stint_envoy_quota_orphaned_total", Kind: Counter, When: withEnvoy, Help: "Buckets whose stream has ended. Their tokens count as spent once their time to live is over.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Orphaned) }),
 }, {
-	Name: "stint_envoy_quota_abandoned_total", Kind: Counter, When: withEnvoy, Help: "Buckets that Envoy had to forget, because there were too many, or an id was too long.",
+	Name: "stint_envoy_quota_abandoned_total", Kind: Counter, When: withEnvoy, Help: "Buckets that Envoy was told to forget, because there were too many or an id was too long.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Abandoned) }),
 }, {
 	Name: "stint_envoy_quota_unanswered_total", Kind: Counter, When: withEnvoy, Help: "Times that a bucket got no assignment because its policy is missing or cannot be divided.",

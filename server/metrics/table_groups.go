@@ -45,7 +45,7 @@ var groupRows = []Row{{
 	Help:   "The same as stint_raft_log_bytes, for the group.",
 	values: groups(func(_ *clusterstatus.Status, g *clusterstatus.Group) float64 { return float64(g.LogBytes) }),
 }, {
-	Name: "stint_shared_requests_total", Kind: Counter, When: inCluster, Help: "Requests to this node that asked for tokens of a limit in another group: see --cluster-shared.",
+	Name: "stint_shared_requests_total", Kind: Counter, When: inCluster, Help: "Requests to this node for tokens of a limit in another group: see --cluster-shared.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Requests) }),
 }, {
 	Name: "stint_shared_short_total", Kind: Counter, When: inCluster, Help: "Times that a request for a limit of another group waited for a loan.",

@@ -15,7 +15,7 @@ var upstreamRows = []Row{{
 	values: fromHome(func(s *upstream.Status) float64 { return float64(s.Purses) }),
 }, {
 	Name: "stint_upstream_requests_total", Kind: Counter, When: withUpstream, Labels: []string{"outcome"}, Bound: "local, home, denied-again, failed, uncertain, granted-alone, denied-alone",
-	Help: "Requests for keys of the home cluster: granted from lent tokens (local), decided by home, denied because home had just denied a request for the same key, answered UPSTREAM (failed) or UNCERTAIN, or granted or denied as --upstream-down says because home did not answer (granted-alone, denied-alone).",
+	Help: "Requests for keys of the home cluster. This server granted them from lent tokens (local), denied them because home had just denied the same key (denied-again), or did what --upstream-down says because home did not answer (granted-alone, denied-alone). Home decided them (home). Or they got the error UPSTREAM (failed) or UNCERTAIN.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if s := r.Upstream; s != nil {
 			emit(float64(s.Local), "local")
@@ -32,7 +32,7 @@ var upstreamRows = []Row{{
 	values: fromHome(func(s *upstream.Status) float64 { return float64(s.Lends) }),
 }, {
 	Name: "stint_upstream_tokens_total", Kind: Counter, When: withUpstream, Labels: []string{"kind"}, Bound: "lent, returned, dropped",
-	Help: "Tokens of the home cluster: lent to this server, returned by it, and dropped after a restart or the end of a loan, which count as spent.",
+	Help: "Tokens of the home cluster that were lent to this server, returned by it, or dropped. Tokens are dropped after a restart or the end of a loan, and count as spent.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if s := r.Upstream; s != nil {
 			emit(float64(s.Lent), "lent")

@@ -13,11 +13,11 @@ var ofWebhook = of(func(r *Snapshot) *warn.Counts {
 const withWebhook = "with `--warn-webhook`"
 
 var warnRows = []Row{{
-	Name: "stint_warnings_total", Kind: Counter, Help: "Warnings of limits with WARN: windows in which the use of a key has reached the threshold. In a cluster every node counts all warnings.",
+	Name: "stint_warnings_total", Kind: Counter, Help: "Warnings of limits with WARN: one for each window in which the use of a key reaches the threshold. In a cluster, every node counts all warnings.",
 	values: one(func(r *Snapshot) float64 { return float64(r.Warnings.Given) }),
 }, {
 	Name: "stint_warn_webhook_total", Kind: Counter, When: withWebhook, Labels: []string{"outcome"}, Bound: "posted, failed, lost",
-	Help: "Warnings that the webhook took (posted), attempts that failed, and warnings that were given up (lost). In a cluster, the leader posts.",
+	Help: "Warnings that the webhook accepted (posted), attempts that failed, and warnings that were given up (lost). In a cluster, only the leader posts.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if c := r.Warnings; c.HasWebhook {
 			emit(float64(c.Posted), "posted")
@@ -26,6 +26,6 @@ var warnRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_warn_webhook_queue", Kind: Gauge, When: withWebhook, Help: "Warnings that wait for the webhook; on a node that is not the leader, the warnings of the last 10 minutes.",
+	Name: "stint_warn_webhook_queue", Kind: Gauge, When: withWebhook, Help: "Warnings that wait to be posted; on a node that is not the leader, all warnings of the last 10 minutes.",
 	values: ofWebhook(func(c *warn.Counts) float64 { return float64(c.Queued) }),
 }}
