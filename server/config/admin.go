@@ -14,7 +14,7 @@ var adminSettings = []Setting{
 	},
 	{
 		Name: "admin-token", Group: groupOperators, Placeholder: "TOKEN",
-		Help:  "Token that HTTP requests to --admin must send (Authorization: Bearer), except for /healthz, /readyz and the dashboard without its data.",
+		Help:  "Token that HTTP requests to --admin must send (Authorization: Bearer). /healthz, /readyz and the page of the dashboard, without its data, need no token.",
 		value: func(c *Config) Value { return &headerSecret{secret{&c.AdminToken}} },
 	},
 	{
@@ -24,7 +24,7 @@ var adminSettings = []Setting{
 	},
 	{
 		Name: "health-listen", Group: groupOperators, Placeholder: "ADDRESS",
-		Help:  "Separate address for HTTP health checks, in the syntax of --listen, open to everybody: /healthcheck, /readyz and /healthz. Without it, there is none. May be repeated.",
+		Help:  "Additional address for HTTP health checks without a password, in the syntax of --listen: /healthcheck, /readyz and /healthz. May be repeated.",
 		value: func(c *Config) Value { return &addresses{&c.HealthListen, true} },
 	},
 	{

@@ -73,7 +73,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-heartbeat", Group: groupCluster, Placeholder: "DURATION",
-		Help:  "Time without a message from the leader after which the other nodes replace it. Raise it on slow links. Must be the same on every node.",
+		Help:  "Time without a message from the leader after which the other nodes elect a new leader. Raise it on slow links. Must be the same on every node.",
 		value: func(c *Config) Value { return &period{&c.ClusterHeartbeat, 50 * time.Millisecond, 10 * time.Second} },
 	},
 	{
@@ -93,7 +93,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-ahead", Group: groupCluster, Placeholder: "DURATION", Mutable: true,
-		Help:  "A node sets aside tokens of busy keys, enough for this time, and grants requests from them in memory; at most an eighth of the remaining tokens at once. 0 turns this off.",
+		Help:  "A node sets aside tokens of busy keys, enough for this time, but at once at most an eighth of the remaining tokens. It then grants requests from them in memory. 0 turns this off.",
 		value: func(c *Config) Value { return &duration{&c.ClusterAhead, 5 * time.Second, "off"} },
 	},
 	{

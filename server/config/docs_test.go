@@ -26,7 +26,7 @@ const handbookIntroduction = `# Configuration
 
 <!-- Made from the settings in server/config by "go generate ./server/config". Change them there. -->
 
-This page lists every setting of the server, with its bounds and default. You can give a setting in three ways. A flag takes precedence over an environment variable, and a variable over the file.
+This page lists every setting of the server, with its bounds and default. You can set it in three ways: a flag takes precedence over an environment variable, and a variable over the file.
 
 | way | example | notes |
 |---|---|---|
@@ -36,10 +36,10 @@ This page lists every setting of the server, with its bounds and default. You ca
 
 Sizes have a unit: ` + "`kb`, `mb`, `gb`, `tb`" + ` are powers of 1024, ` + "`k`, `m`, `g`, `t`" + ` powers of 1000, a bare number is bytes.
 Durations are ` + "`250ms`, `10s`, `1.5m`, `1h`, `7d`" + `; a bare number is seconds. An ADDRESS is HOST:PORT or ` + "`unix:/path`" + `; port 0 picks a free port to
-listen on. A setting of patterns, origins or names of hosts takes at most 16 of them, separated by commas, each of at most 256 printable characters.
+listen on. A list of patterns, origins or host names has at most 16 of them, separated by commas, each with at most 256 printable characters.
 
 If a value is invalid, a setting or a ` + "`STINT_`" + ` variable is unknown, or two settings contradict each other, the server says what to do and exits with code 2.
-Variables by which Kubernetes describes services are ignored. An example of a file:
+Variables that Kubernetes sets for a service called stint are ignored. This is an example of a file:
 
 ` + "```toml" + `
 listen = ["127.0.0.1:6379", "unix:/run/stint.sock"]
@@ -48,8 +48,8 @@ max-clients = 5000
 idle-timeout = "5m"
 ` + "```" + `
 
-` + "`CONFIG SET`" + ` changes the settings marked *while running*; the others need a restart. ` + "`CONFIG GET`" + ` knows all of them, even
-by their names in Redis, and shows sizes in bytes and durations in seconds. If no default is shown, there is none.
+` + "`CONFIG SET`" + ` changes the settings marked *while running*; the others need a restart. ` + "`CONFIG GET`" + ` shows all of them, also
+under their names in Redis, with sizes in bytes and durations in seconds. Where no default is shown, a setting is unset.
 `
 
 func handbookPage() []byte {

@@ -49,7 +49,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "policies", Group: groupState, Placeholder: "FILE",
-		Help:  "Policies, in TOML or YAML as 'stint policy export' writes them. The server sets them at the start and within 10s after FILE has changed, or at once after SIGHUP, and removes all others. For a cluster, use 'stint policy apply'.",
+		Help:  "File with all policies of the server, in TOML or YAML, as 'stint policy export' writes it. It is read at the start, within 10s after a change, or at once after SIGHUP; policies that it lacks are removed. For a cluster, use 'stint policy apply'.",
 		value: func(c *Config) Value { return &textValue{&c.Policies, pathForm} },
 	},
 	{
@@ -69,12 +69,12 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "repair", Group: groupState, Placeholder: "YES",
-		Help:  "With --dir: start although a file is damaged, without its unreadable part.",
+		Help:  "With --dir: start even if a file is damaged, without the part that cannot be read.",
 		value: func(c *Config) Value { return &toggle{&c.Repair} },
 	},
 	{
 		Name: "rewind", Group: groupState, Placeholder: "YES",
-		Help:  "With --dir or --cluster-import: start with a state whose time is more than 10m ahead of the machine's clock, because the clock was once wrong.",
+		Help:  "With --dir or --cluster-import: start even if the state's time is more than 10m ahead of the machine's clock, because the clock was once wrong.",
 		value: func(c *Config) Value { return &toggle{&c.Rewind} },
 	},
 	{
@@ -96,12 +96,12 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "prefix-delimiters", Group: groupState, Placeholder: "CHARS", Mutable: true,
-		Help:  "For overflow, a key's prefix ends with the first of these characters.",
+		Help:  "With --when-full overflow, a key's prefix ends with the first of these characters in the key.",
 		value: func(c *Config) Value { return &textValue{&c.PrefixDelimiters, delimitersForm} },
 	},
 	{
 		Name: "prefix-quotas", Group: groupState, Placeholder: "PREFIX=N", Mutable: true,
-		Help:  "Maximum number of keys that begin with PREFIX; more new keys are treated as --when-full says. May be repeated.",
+		Help:  "Maximum number of keys that begin with PREFIX; further new keys are treated as --when-full says. May be repeated.",
 		value: func(c *Config) Value { return &quotas{&c.PrefixQuotas} },
 	},
 	{
@@ -131,7 +131,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "failed-logins", Group: groupSecurity, Placeholder: "N", Mutable: true,
-		Help:  "Failed logins allowed per address and minute; further attempts are slowed down to that rate.",
+		Help:  "Failed logins allowed per address and minute; further logins are slowed down to this rate.",
 		value: func(c *Config) Value { return &integer{&c.FailedLogins, 1, 1_000_000} },
 	},
 	{
@@ -168,12 +168,12 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "command-timeout", Group: groupClients, Placeholder: "DURATION", Mutable: true,
-		Help:  "Close a connection whose command takes longer to arrive.",
+		Help:  "Close a connection if one of its commands takes longer than this to arrive.",
 		value: func(c *Config) Value { return &duration{&c.CommandTimeout, time.Hour, ""} },
 	},
 	{
 		Name: "output-timeout", Group: groupClients, Placeholder: "DURATION", Mutable: true,
-		Help:  "Close a connection that has half of --output-buffer-size unread and reads nothing for this time.",
+		Help:  "Close a connection if more than half of --output-buffer-size is unread and it reads nothing for this time.",
 		value: func(c *Config) Value { return &duration{&c.OutputTimeout, time.Hour, ""} },
 	},
 	{

@@ -15,22 +15,22 @@ import (
 var upstreamSettings = []Setting{
 	{
 		Name: "upstream", Group: groupUpstream, Placeholder: "ADDRESSES",
-		Help:  "Home cluster of the limits of --upstream-keys, which lends their tokens to this server: HOST:PORT of its nodes, or of a single server, separated by commas. Must be the same on every node.",
+		Help:  "Home cluster, which decides the limits of --upstream-keys and lends their tokens to this server: HOST:PORT of its nodes, or of a single server, separated by commas. Must be the same on every node.",
 		value: func(c *Config) Value { return &listValue{&c.Upstream, peersForm, MaxPeers} },
 	},
 	{
 		Name: "upstream-keys", Group: groupUpstream, Placeholder: "PATTERNS",
-		Help:  "Patterns in the syntax of KEYS, separated by commas: the keys whose limits are decided by the home cluster. Must be the same on every node.",
+		Help:  "Keys whose limits the home cluster decides: patterns in the syntax of KEYS, separated by commas. Must be the same on every node.",
 		value: func(c *Config) Value { return &listValue{&c.UpstreamKeys, patternsForm, maxPatterns} },
 	},
 	{
 		Name: "upstream-policies", Group: groupUpstream, Placeholder: "PATTERNS",
-		Help:  "Patterns of names in the syntax of KEYS, separated by commas: this server copies the policies with these names from the home cluster every 2 seconds, and replaces changes made here. Must be the same on every node.",
+		Help:  "Policies that this server copies from the home cluster every 2 seconds, replacing changes made here: patterns of their names in the syntax of KEYS, separated by commas. Must be the same on every node.",
 		value: func(c *Config) Value { return &listValue{&c.UpstreamPolicies, patternsForm, maxPatterns} },
 	},
 	{
 		Name: "upstream-user", Group: groupUpstream, Placeholder: "NAME",
-		Help:  "User as which this server logs in to the home cluster. By default, the user default, with a password if --upstream-password-file names one.",
+		Help:  "User as whom this server logs in to the home cluster. Without it, the server logs in as the user default if --upstream-password-file names a password.",
 		value: func(c *Config) Value { return &textValue{&c.UpstreamUser, nodeNameForm} },
 	},
 	{
@@ -65,7 +65,7 @@ var upstreamSettings = []Setting{
 	},
 	{
 		Name: "upstream-loan-time", Group: groupUpstream, Placeholder: "DURATION",
-		Help:  "Time after which the home cluster counts lent tokens as spent if this server has not renewed the loan, for example because it was killed. 0 keeps them set aside until an operator voids them. For a standalone server.",
+		Help:  "Time after which the home cluster counts lent tokens as spent if this server has not renewed the loan, for example because it was killed. With 0, they stay set aside until an operator voids the loan (RL.VOID). For a standalone server.",
 		value: func(c *Config) Value { return &duration{&c.UpstreamLoanTime, 24 * time.Hour, "never"} },
 	},
 }
