@@ -4,7 +4,7 @@ import "github.com/stintdb/stint/server/resp"
 
 // The sections of docs/errors.md. Each package of commands adds its errors to them.
 var (
-	DataErrors        = resp.ErrorSection{Heading: "Redis data and scripts", Before: "The texts of these errors are the same as in Redis 7.0, except for bounds that only Stint has. If a command fails in a script, the script's digest and line follow the text.\n"}
+	DataErrors        = resp.ErrorSection{Heading: "Redis data and scripts", Before: "These errors have the same texts as in Redis 7.0, except for those of bounds that only Stint has. If a command fails in a script, the script's digest and line follow the text.\n"}
 	CommandErrors     = resp.ErrorSection{Heading: "Every command"}
 	KeyErrors         = resp.ErrorSection{Heading: "Keys"}
 	TransactionErrors = resp.ErrorSection{Heading: "Transactions"}
@@ -22,6 +22,6 @@ var (
 		"(error) ERR syntax error: TB.ACQUIRE does not take 'SOON' here; it takes …\n" +
 		"```\n"}
 	ServerErrors  = resp.ErrorSection{Heading: "The server"}
-	ClusterErrors = resp.ErrorSection{Heading: "The cluster", Before: "Only a node of a [cluster](cluster.md) sends these errors. A command over several keys, or a transaction, gets one such\n" +
-		"error as a whole.\n"}
+	ClusterErrors = resp.ErrorSection{Heading: "The cluster", Before: "Only a node of a [cluster](cluster.md), or a server with a [home cluster](regions.md), sends these errors. A command with\n" +
+		"several keys, or a transaction, gets one such error as a whole.\n"}
 )

@@ -19,7 +19,7 @@ var (
 	errManyKeys      = KeyErrors.Add("ERR KEYS found more than %d keys, or more than %d bytes: use SCAN", "")
 	ErrTooCostly     = KeyErrors.Add("ERR the keys hold too much state for one command: use fewer keys", "")
 	ErrExecTooCostly = KeyErrors.Add("ERR the transaction would take too long: nothing was executed, split it",
-		"`EXEC` with hundreds of commands on limits with much state, with thousands on large values, with many commands that read all keys, or with more than four scripts that are new or take long.")
+		"The transaction has hundreds of commands on limits with much state, thousands on large values, many that read all keys, or more than four scripts that are new or take long.")
 	errListTooLong = KeyErrors.Add("ERR the holders, members or grants listed in one transaction take more than %d bytes: ask for fewer keys at once", "")
 	ErrPattern     = KeyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]", "")
 )
@@ -32,7 +32,7 @@ var (
 	ErrNotInMulti    = TransactionErrors.Add("ERR Command not allowed inside a transaction",
 		"Commands such as `SAVE`, `SUBSCRIBE`, `AUTH`, `MONITOR` and changes by `RAFT` are not allowed between `MULTI` and `EXEC`. `EXEC` will fail.")
 	ErrMultiTooLong = TransactionErrors.Add("ERR too many commands between MULTI and EXEC",
-		"More than 10,000 commands, or more bytes of them than `--query-buffer-size`. `EXEC` will fail.")
+		"There are more than 10,000 commands, or they have more bytes than `--query-buffer-size`. `EXEC` will fail.")
 	ErrExecAbort      = TransactionErrors.Add("EXECABORT Transaction discarded because of previous errors.", "")
 	ErrWatchInMulti   = TransactionErrors.Add("ERR WATCH inside MULTI is not allowed", "")
 	ErrWatchesTooMuch = TransactionErrors.Add("ERR a connection watches at most %d keys, and as many bytes as --query-buffer-size has", "")
@@ -45,5 +45,4 @@ var ErrDataType = DataErrors.Add("WRONGTYPE Operation against a key holding the 
 	"The key holds another kind of data, or a limiter. Use another key, or `DEL` this key first.")
 
 // ErrManyWaits is the error of a wait for several keys, when all clients together already wait for many.
-var ErrManyWaits = DataErrors.Add("ERR all clients together already wait for %d keys, the maximum: wait for one key at a time",
-	"Wait for fewer keys at a time, or for a shorter time.")
+var ErrManyWaits = DataErrors.Add("ERR all clients together already wait for %d keys, the maximum: wait for one key at a time", "")

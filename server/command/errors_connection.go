@@ -22,7 +22,7 @@ var (
 	ErrSubscribed      = ConnectionErrors.Add("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
 		"The connection is subscribed to channels. Use another connection, or RESP3.")
 	ErrNeedsConnection = ConnectionErrors.Add("ERR '%s' is about a connection: it needs one in the Redis protocol",
-		"Over HTTP, log in with `Authorization`, and use the Redis port for messages and `MONITOR`.")
+		"Over HTTP, log in with the header `Authorization`. For messages and `MONITOR`, use the Redis port.")
 	ErrNoCommand = ConnectionErrors.Add("ERR empty command", "")
 	ErrRequest   = ConnectionErrors.Add("ERR cannot read the request: %s",
 		"The body of a request over HTTP is not in [Upstash's dialect](http.md#upstashs-rest-dialect).")
@@ -42,7 +42,7 @@ var (
 	ErrRateLimited = UserErrors.Add("LIMITED user %s makes more than %d requests a second; try again in %d ms",
 		"The user has reached its `max-rate`. Nothing was executed.")
 	ErrACLRule = UserErrors.Add("ERR Error in ACL SETUSER modifier '%s': %w",
-		"The rule is invalid, for the reason that follows. The user is unchanged.")
+		"The rule is invalid, for the reason at the end. The user is unchanged.")
 	ErrUsername     = UserErrors.Add("ERR Usernames can't contain spaces or null characters, and have 1 to 64 bytes", "")
 	ErrTooManyUsers = UserErrors.Add("ERR there are already %d users, the maximum; remove one with ACL DELUSER", "")
 	ErrDefaultUser  = UserErrors.Add("ERR The 'default' user cannot be removed", "")

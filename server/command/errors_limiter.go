@@ -9,15 +9,13 @@ var (
 	errGivenTwice         = LimiterErrors.Add("ERR %s: given twice", "")
 	errCombined           = LimiterErrors.Add("ERR %s: cannot be combined with %s", "")
 	errReservationDiffers = LimiterErrors.Add("ERR AS: the id was used for a request with other parameters; nothing was taken",
-		"To retry a request, send it unchanged; for another request, use another id.")
-	ErrSettledOtherwise = LimiterErrors.Add("ERR id: the request was already settled or canceled with other amounts; nothing was changed",
-		"You may repeat the same settlement, but not change it.")
-	errNotNext = LimiterErrors.Add("ERR n: the next extension of this reservation has the number %d; nothing was taken",
-		"Count the extensions that were granted, from 1 on. To repeat an extension, or after a denial, send the same number again.")
-	errAlreadySettled = LimiterErrors.Add("ERR id: the request was already settled or canceled; nothing was taken",
-		"Settle a request after its last extension.")
+		"To retry a request, send it unchanged. For another request, use another id.")
+	ErrSettledOtherwise = LimiterErrors.Add("ERR id: the request was already settled or canceled with other amounts; nothing was changed", "")
+	errNotNext          = LimiterErrors.Add("ERR n: the next extension of this reservation has the number %d; nothing was taken",
+		"Only granted extensions count, from 1 on. To repeat an extension, or to try again after a denial, send the same number again.")
+	errAlreadySettled  = LimiterErrors.Add("ERR id: the request was already settled or canceled; nothing was taken", "")
 	errReservationFull = LimiterErrors.Add("ERR id: the reservation has tokens of %d windows or times of one limit, or %d tokens, which is the most; nothing was taken",
-		"Extend in larger steps, or settle and go on with another id.")
+		"Extend in larger steps, or settle the request and go on with another id.")
 	errWrongAmounts   = LimiterErrors.Add("ERR COSTS: needs an amount or - for each of the %d limits of the request", "")
 	errNotReservation = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a reservation", "")
 	ErrNoValue        = LimiterErrors.Add("ERR %s: needs a value", "")
@@ -25,9 +23,9 @@ var (
 		"A member stays active until the refill has given back its tokens. Try again later, or divide the members among several pools.")
 	errTooManyCredits = LimiterErrors.Add("ERR credits: a balance has at most %d credits; nothing was added", "")
 	errTooManyGrants  = LimiterErrors.Add("ERR EXPIRE: the balance already has credits that expire at %d different times, the maximum; nothing was added",
-		"Let payments of one day or month expire at the same time: such credits count as one.")
+		"Let all payments of a day or month expire at the same time, because credits that expire together count as one.")
 	errSharesNotRefundable = LimiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
-		"`RL.REFUND` cannot know whose tokens to give back. Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
+		"`RL.REFUND` cannot know whose tokens to give back. Take them by `RL.ALL` with `AS id FOR duration`: then `RL.SETTLE` and `RL.CANCEL` give them back to their member.")
 	errBanNotRefundable = LimiterErrors.Add("ERR key: a penalty has no tokens; DEL ends a ban", "")
 	errNotRefundable    = LimiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded", "")
 	errKeyTooLong       = LimiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d", "")
@@ -39,7 +37,7 @@ var (
 	errNoRoomToGrow = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for the log or the holders of this key to grow",
 		"Raise `--max-memory`, use `SW.ACQUIRE`, or lower the limits: [security.md](security.md#memory).")
 	ErrDebtTooBig = LimiterErrors.Add("ERR tokens: FORCE would put the key further in debt than can be kept: 1000000000000 tokens beyond the capacity, or 150 years until the bucket is full again",
-		"Look for a caller that counts wrongly.")
+		"Such a debt is usually a mistake: look for a caller that counts wrongly.")
 	ErrNotKept = LimiterErrors.Add("MISCONF cannot write to disk, and --durability is always: nothing is granted; see the log and INFO persistence",
 		"The disk is full, read-only or failing: [durability.md](durability.md#when-the-disk-fails). Grants resume when writes succeed.")
 )
@@ -47,7 +45,7 @@ var (
 // The errors of [PolicyErrors]. Other packages return the exported ones.
 var (
 	ErrDuplicateKey = PolicyErrors.Add("ERR spec: the same key twice; each limit needs a different key",
-		"Two limits have the same key, perhaps only once the id has replaced `{}` in a policy.")
+		"Two limits have the same key. In a policy, this can depend on the id that replaces `{}`.")
 	errMissingField = PolicyErrors.Add("ERR WITH: the policy needs the field '%s'", "")
 	errUnknownField = PolicyErrors.Add("ERR WITH: no limit of the policy asks for the field '%s'", "")
 	errIDTooLong    = PolicyErrors.Add("ERR id: with this id and these fields, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes", "")

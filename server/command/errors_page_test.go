@@ -28,8 +28,8 @@ An error is one line that begins with a code in capitals, such as ` + "`ERR`" + 
 Redis's own texts, which client libraries match too. In the tables, … stands for a value. Values from the request are cut off
 after 64 or 128 bytes, and line ends in them become spaces.
 
-Errors that explain themselves are not listed. Unless this page says otherwise, an error changes nothing and leaves the connection open.
-After these two errors, the request may have taken tokens: ` + "`UNCERTAIN`" + `, and ` + "`MISCONF`" + ` if the disk failed during the request.
+Errors that explain themselves are not listed. Unless this page says otherwise, a request with an error changes nothing, and the
+connection stays open. But after ` + "`UNCERTAIN`" + `, and after ` + "`MISCONF`" + ` if the disk failed during the request, tokens may have been taken.
 `
 
 var formatVerb = regexp.MustCompile(`%[+#]?[a-z]`)

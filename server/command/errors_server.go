@@ -25,26 +25,24 @@ var (
 	ErrNoLeader = ClusterErrors.Add("CLUSTERDOWN no leader answered within --decide-timeout: nothing was taken",
 		"An election is in progress, or no majority is connected. Retrying is safe.")
 	ErrImporting = ClusterErrors.Add("LOADING the cluster does not have the whole state of --cluster-import yet: nothing was taken, try again; if no node brings it, start one with that file",
-		"A new cluster that begins with [a backup](cluster.md#backup). Retrying is safe.")
-	ErrOverloaded = ClusterErrors.Add("BUSY too many operations are waiting for a decision: nothing was taken, try again shortly",
-		"Retrying after a pause is safe.")
+		"The cluster is new, and has not loaded [its backup](cluster.md#backup) yet. Retrying is safe.")
+	ErrOverloaded = ClusterErrors.Add("BUSY too many operations are waiting for a decision: nothing was taken, try again shortly", "")
 	errCallTooBig = ClusterErrors.Add("ERR a command or transaction of more than 32 MiB does not fit the cluster's log: nothing was taken; send fewer limits, or shorter keys, at a time",
 		"A node that is not the leader also returns this for reads whose replies are more than 64 MiB.")
 	errUnreadable = ClusterErrors.Add("ERR the cluster cannot keep a command with these values: nothing was taken; start all nodes with the same version of Stint, and report the command if they are",
 		"")
 	ErrTooNew = ClusterErrors.Add("ERR a member of the cluster is too old: %w",
-		"During a [rolling upgrade](operations.md#upgrading-a-cluster), the command is newer than the named member. Upgrade that member.")
+		"During a [rolling upgrade](operations.md#upgrading-a-cluster), the member that the error names does not know the command yet. Upgrade that member.")
 	ErrNoHome = ClusterErrors.Add("UPSTREAM the home cluster of this key's limit did not decide, and this server holds too few of its tokens: nothing was taken",
-		"A server with [`--upstream`](regions.md), while the home cluster is unreachable or replies with an error. `INFO upstream` shows the last error. Retrying is safe.")
+		"The home cluster of this server ([`--upstream`](regions.md)) is unreachable or replies with an error. `INFO upstream` shows the last error. Retrying is safe.")
 	errAwayFromHome = ClusterErrors.Add("ERR the limit of this key has its home in another cluster: use TB.ACQUIRE, LB.ACQUIRE, FW.ACQUIRE, CL.THROTTLE, RL.ALL or RL.CHECK, with no options but PEEK, UPTO, COST and AS, or ask the home cluster; nothing was taken",
-		"A server with [`--upstream`](regions.md): a key of the command, a declared key, or a key of a policy matches `--upstream-keys`; or a policy's limit can make keys that match, and keys that do not.")
+		"The server has [`--upstream`](regions.md), and a key of the command, of a script or of a policy matches `--upstream-keys`. Or a policy's limit could make both keys that match and keys that do not.")
 	ErrCrossSlot = ClusterErrors.Add("CROSSSLOT Keys in request don't hash to the same slot; give keys that belong together one hash tag, as in {user1}:a and {user1}:b: nothing was taken",
-		"A cluster with [`--groups`](cluster.md#groups): a command, a script or a transaction has keys of several groups. The id of a reservation counts as a key.")
+		"In a cluster with [`--groups`](cluster.md#groups), a command, a script or a transaction has keys of several groups. The id of a reservation counts as a key.")
 	errNotShared = ClusterErrors.Add("CROSSSLOT a shared limit must be TB, CL, LB or FW without HISTORY, and the request without KEEP, MAXWAIT and BLOCK; otherwise give its keys one hash tag, as in {user1}:a and {user1}:b: nothing was taken",
-		"A key matches [`--cluster-shared`](cluster.md#rules-for-groups).")
+		"A key matches [`--cluster-shared`](cluster.md#rules-for-groups), which allows only such requests.")
 	errMoved = ClusterErrors.Add("MOVED %d %s",
-		"With `--redirect moved`, a node that is not the leader took nothing. Clients for Redis Cluster then ask the leader, whose address is in the text.")
+		"The node is not the leader, took nothing, and has `--redirect moved`. Clients for Redis Cluster then ask the leader, whose address is in the text.")
 	ErrNoCluster = ClusterErrors.Add("ERR this server is not a node of a cluster: start it with --cluster-listen", "")
-	ErrRaft      = ClusterErrors.Add("ERR %w",
-		"The reply to a `RAFT` command that was rejected, with the reason and what to do.")
+	ErrRaft      = ClusterErrors.Add("ERR %w", "")
 )

@@ -1,9 +1,9 @@
 package resp
 
 // ProtocolErrors is the section of the errors of a [Reader], and of the input that its caller buffers.
-var ProtocolErrors = ErrorSection{Heading: "The protocol", Before: "After these errors the rest of the input cannot be parsed, so the connection is closed. The replies to earlier commands\n" +
-	"are sent first. A client library causes such an error only if a value is too long. Otherwise it comes\n" +
-	"from another program that talks to the port, such as a browser or a health check.\n"}
+var ProtocolErrors = ErrorSection{Heading: "The protocol", Before: "After these errors, the rest of the input cannot be parsed, so the server sends the replies to earlier commands and closes\n" +
+	"the connection. A client library causes such an error only by a value that is too long. Otherwise, the input comes from\n" +
+	"another program that talks to the port, such as a browser or a health check.\n"}
 
 // ErrTLS refuses a TLS handshake. Parts of it that an attacker can choose, such as the server's name, would otherwise
 // be read as inline commands. The caller of a Reader returns ErrQueryTooBig itself.
@@ -28,7 +28,7 @@ var (
 )
 
 // BoundErrors is the section of the errors of commands that were skipped because they were beyond a bound.
-var BoundErrors = ErrorSection{Heading: "Commands beyond a bound", Before: "The server reads a command beyond a bound to its end, keeps and executes nothing of it, and goes on with the next command. A\n" +
+var BoundErrors = ErrorSection{Heading: "Commands beyond a bound", Before: "If a command exceeds a bound, the server reads it to its end without executing it, and goes on with the next command. A\n" +
 	"transaction that contained the command replies `EXECABORT`. If the connection has not logged in, or the command has more than\n" +
 	"512 MiB (`too many to skip`), the connection is closed.\n"}
 

@@ -29,23 +29,23 @@ var (
 	ErrManyScriptKeys   = command.DataErrors.Add("ERR Number of keys can't be greater than number of args", "")
 	errScriptFlush      = command.DataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "")
 	ErrNotOwnedInScript = command.DataErrors.Add("ERR Script attempted to access a non local key in a cluster node",
-		"A cluster with [`--groups`](cluster.md#groups): a key that the script does not declare is in another group than its declared keys, or the script declares no keys. Commands that no script may call, such as `RL.ALL`, also get this error. Give all keys one hash tag, as in `{user1}:a` and `{user1}:b`.")
+		"In a cluster with [`--groups`](cluster.md#groups), the script used a key in another group than its declared keys, or it declares no keys. Give all keys one hash tag, as in `{user1}:a` and `{user1}:b`. Commands that no script may call, such as `RL.ALL`, also get this error.")
 	errUnknownInScript = command.DataErrors.Add("ERR Unknown Redis command called from script",
-		"Stint has the commands that limiters use: [commands.md](commands.md).")
+		"Stint does not have this command. [commands.md](commands.md) lists all commands.")
 	errArityInScript = command.DataErrors.Add("ERR Wrong number of args calling Redis command from script", "")
 	errNotInScript   = command.DataErrors.Add("ERR This Redis command is not allowed from script",
-		"The command is about the connection, the server, all keys or policies, or runs scripts itself.")
+		"The command concerns the connection, the server, all keys or policies, or it runs scripts itself.")
 	ErrSeveralInScript = command.DataErrors.Add("ERR %s is not allowed from script; a script asks one limit at a time, by a command such as TB.ACQUIRE",
-		"Scripts cannot use `RL.ALL`, `RL.CHECK`, `HT.ACQUIRE`, `AS`, `RL.EXTEND`, `RL.SETTLE` and `RL.CANCEL`. But a script is atomic, so it can ask one limit after the other, and after a denial give tokens back with `RL.REFUND`.")
+		"Scripts cannot use `RL.ALL`, `RL.CHECK`, `HT.ACQUIRE`, `AS`, `RL.EXTEND`, `RL.SETTLE` and `RL.CANCEL`. But a script is atomic, so it can take tokens from one limit after the other. After a denial, it gives them back with `RL.REFUND`.")
 	errWriteInReadOnly = command.DataErrors.Add("ERR Write commands are not allowed from read-only scripts.",
 		"The script writes, although it was called by `EVAL_RO` or `EVALSHA_RO`, or after `READONLY`, or its first line has the flag `no-writes`.")
 	errScriptWrites   = command.DataErrors.Add("ERR Can not execute a script with write flag using *_ro command.", "")
 	errWriteByVersion = command.DataErrors.Add("ERR a script that has called %s may not write",
-		"During an upgrade, the nodes of a cluster have different commands. Ask for commands outside of the script.")
+		"The reply of that command can differ between the nodes of a cluster during an upgrade, and the replicas would differ too. Call it outside of the script.")
 	errNoCommandInScript = command.DataErrors.Add("ERR The user executing the script can't run this command or subcommand",
 		"The user may run scripts, but not a command that this script calls: `ACL SETUSER name +command`.")
 	ErrNoKeyInScript = command.DataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
-		"The user may not use all keys. Such a user's scripts may only use the keys that they declare, and no command that scripts may not call, such as `RL.ALL`.")
+		"The user may not use all keys, so its scripts may only use the keys that they declare. Commands that no script may call, such as `RL.ALL`, also get this error.")
 	ErrNoSuchKey     = command.DataErrors.Add("ERR no such key", "")
 	errRandomPairs   = command.DataErrors.Add("ERR value is out of range", "")
 	errNegativeLimit = command.DataErrors.Add("ERR LIMIT can't be negative", "")

@@ -6,9 +6,9 @@ import "github.com/stintdb/stint/server/command"
 var (
 	errKeepsNothing = command.LimiterErrors.Add("ERR KEEP: does not apply to %s", "")
 	errWarnsNothing = command.LimiterErrors.Add("ERR WARN: does not apply to %s: %s",
-		"The use of such a limit is not a percentage.")
+		"The use of this limit cannot be stated as a percentage.")
 	errSpreadsNothing = command.LimiterErrors.Add("ERR SPREAD: does not apply to %s",
-		"It applies to TB, LB, CL, LQ and FW.")
+		"`SPREAD` applies only to `TB`, `LB`, `CL`, `LQ` and `FW`.")
 	errWeighsNothing  = command.LimiterErrors.Add("ERR WEIGHT: does not apply to %s", "")
 	errNotOfCalendar  = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'", "")
 	errZone           = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'", "")
@@ -20,9 +20,8 @@ var (
 	errNoPayment      = command.LimiterErrors.Add("ERR AS: BAL.ADD needs AS and the id of the payment", "")
 	errEmptyID        = command.LimiterErrors.Add("ERR AS: the id must not be empty", "")
 	errForWithoutAs   = command.LimiterErrors.Add("ERR FOR: needs AS and an id", "")
-	errNotLent        = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
-		"Tokens can be set aside for a holder only from the limits that the error lists.")
-	errNotAtMost = command.LimiterErrors.Add("ERR spec: RL.ATMOST does not apply to '%s': expected one of %s", "")
+	errNotLent        = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s", "")
+	errNotAtMost      = command.LimiterErrors.Add("ERR spec: RL.ATMOST does not apply to '%s': expected one of %s", "")
 	// Clients of 0.2.0 match this text.
 	errNotHeld = command.LimiterErrors.Add("ERR the holder states more tokens than the %d that are set aside for it",
 		"Either the holder counts wrongly, or two holders share a name: give each holder its own name.")
@@ -40,11 +39,11 @@ var (
 	errSpecShort        = command.PolicyErrors.Add("ERR spec: %s needs %d arguments, %s, got %d", "")
 	errTooManySpecs     = command.PolicyErrors.Add("ERR spec: at most %d limits at once", "")
 	errMeetingKeys      = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be the same for some callers or fields; each limit needs a different text before {}, such as user: and all:",
-		"A caller could choose an id that turns one key into the other. With `user:{}` and `user:all`, the id `all` does.")
+		"A caller could choose an id that turns one key into the other. For example, the id `all` turns `user:{}` into `user:all`.")
 	errDividedKeys = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be in different groups of the cluster for some callers or fields; begin all keys with one hash tag, as in {{{}}}:a and {{{}}}:b, or name those that all callers share in --cluster-shared",
-		"In a cluster with [`--groups`](cluster.md#policies-with-groups), one group decides a check. A hash tag counts only if no `{}` or `{name}` comes before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
+		"In a cluster with [`--groups`](cluster.md#policies-with-groups), one group decides a whole check. A hash tag counts only if no `{}` or `{name}` comes before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
 	errDividedTags = command.PolicyErrors.Add("ERR spec: ids with : or %% would put the keys '%s' and '%s' in different groups of the cluster; use a field as the hash tag of both, as in {{{tenant}}}:a and {{{tenant}}}:b",
-		"In a cluster with [`--groups`](cluster.md#policies-with-groups), one group decides a check. In a key that has a field too, the id is [escaped](rate-limits.md#several-names), so its hash tag differs.")
+		"In a cluster with [`--groups`](cluster.md#policies-with-groups), one group decides a whole check. In the key that also has a field, the id is [escaped](rate-limits.md#several-names), so the two hash tags differ.")
 	errElse = command.PolicyErrors.Add("ERR ELSE: must stand before the last limit, a BAL without COST, and after a TB, CL, LB, FW, SW or SL without COST, and no limit may have SPREAD",
 		"The limits before `ELSE` [give what they can of a cost](recipes/credits.md), and the balance gives the rest.")
 	errBalanceLast = command.PolicyErrors.Add("ERR BAL: must be the last limit", "")

@@ -50,8 +50,7 @@ var (
 	errGetKeysArity     = command.ServerErrors.Add("ERR Invalid number of arguments specified for command", "")
 	errGetKeysNone      = command.ServerErrors.Add("ERR The command has no key arguments", "")
 	errGroupsForming    = command.ClusterErrors.Add("ERR the groups of keys have not started yet: try again in a moment", "")
-	errNotTracked       = command.ClusterErrors.Add("ERR nodes of a cluster with --cluster-replicas do not see every change of a key: do not cache keys here",
-		"`CLIENT TRACKING ON` in a cluster with [`--cluster-replicas`](cluster.md#groups).")
-	errUnknownNode = command.ClusterErrors.Add("ERR Unknown node %s", "")
-	errNotMaster   = command.ClusterErrors.Add("ERR The specified node is not a master", "")
+	errNotTracked       = command.ClusterErrors.Add("ERR nodes of a cluster with --cluster-replicas do not see every change of a key: do not cache keys here", "")
+	errUnknownNode      = command.ClusterErrors.Add("ERR Unknown node %s", "")
+	errNotMaster        = command.ClusterErrors.Add("ERR The specified node is not a master", "")
 )
