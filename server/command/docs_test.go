@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -65,14 +66,14 @@ var handbookGroups = []struct{ group, heading string }{
 	{"cluster", "Cluster mode"},
 }
 
-// redisGroups are the groups of commands that do and reply what Redis 7.0 does. The page has their syntax, and says what
-// a command does only if it is in [differsFromRedis].
+// redisGroups are the groups of commands that do and reply what Redis 7.0 does. The page only names them, except those in
+// [differsFromRedis].
 var redisGroups = map[string]bool{"string": true, "hash": true, "sorted-set": true, "list": true, "set": true, "stream": true, "scripting": true}
 
-// differsFromRedis has the commands of [redisGroups] whose summary says something that Redis's documentation does not.
+// differsFromRedis has the commands of [redisGroups] whose summary says something that neither Redis's documentation nor
+// docs/migrate/redis.md does.
 var differsFromRedis = map[string]bool{
-	"SET": true, "INCREX": true, "MSET": true, "HSCAN": true, "ZSCAN": true, "SSCAN": true, "SMEMBERS": true, "EVAL": true, "SCRIPT KILL": true,
-	"XADD": true, "XTRIM": true,
+	"INCREX": true, "HSCAN": true, "ZSCAN": true, "SSCAN": true, "SMEMBERS": true, "SCRIPT KILL": true,
 }
 
 const handbookIntroduction = `# Commands
@@ -80,16 +81,15 @@ const handbookIntroduction = `# Commands
 <!-- Made from the table of commands by "go generate ./server/command". Change it there. -->
 
 Names and options are not case-sensitive. In the syntax, lower-case words stand for values and UPPER-CASE words are
-literal; ` + "`[…]`" + ` is optional, ` + "`|`" + ` separates alternatives, ` + "`...`" + ` repeats the element before it. Values are binary-safe.
-With RESP2, a map is an array that alternates names and values, and text is a bulk string. An expired key does not exist.
+literal; ` + "`[…]`" + ` is optional, ` + "`|`" + ` separates alternatives, ` + "`...`" + ` repeats the element before it. Values can be any bytes.
+*Data* are keys of Redis's kinds, such as strings, as opposed to limiters. With RESP2, a map is an array that alternates
+names and values, and text is a bulk string.
 
 [rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, [errors.md](errors.md) the errors. A command without
-*Since* exists since ` + command.FirstVersion + `, and a command without *Reply* replies ` + "`OK`" + `. A command with subcommands also has ` + "`HELP`" + `. ` + "`COMMAND DOCS`" + `
-describes commands to clients, ` + "`COMMAND INFO`" + ` shows their flags and the positions of keys, and ` + "`ACL CAT category`" + ` lists the commands of a
-category.
+*Since* exists since ` + command.FirstVersion + `, and a command without *Reply* replies ` + "`OK`" + `. A command with subcommands also has ` + "`HELP`" + `.
 
-The commands in the sections without *Reply*, such as [Strings](#strings), work as in
-[Redis 7.0](https://redis.io/docs/latest/commands/), with [these differences](migrate/redis.md#differences-from-redis).
+Commands for data and scripts that are only named here work as in [Redis 7.0](https://redis.io/docs/latest/commands/),
+with [these differences](migrate/redis.md#differences-from-redis). ` + "`COMMAND DOCS`" + ` shows their arguments.
 `
 
 func handbookPage() []byte {
@@ -112,14 +112,13 @@ func handbookPage() []byte {
 	}
 	for _, g := range handbookGroups {
 		fmt.Fprintf(&out, "\n## %s\n", g.heading)
-		write := writeHandbookEntry
 		if redisGroups[g.group] {
-			write = writeHandbookLine
-			out.WriteString("\n")
+			writeRedisGroup(&out, g.group, rows)
+			continue
 		}
 		for _, row := range rows {
 			if handbookGroup(row) == g.group {
-				write(&out, row)
+				writeHandbookEntry(&out, row)
 			}
 		}
 	}
@@ -156,19 +155,29 @@ func isHelp(row *command.Row) bool { return strings.HasSuffix(row.FullName, "|he
 // plainReply is the reply of commands for which the page shows none.
 const plainReply = "`OK`."
 
-// writeHandbookLine writes a command that Redis's documentation describes.
-func writeHandbookLine(out *bytes.Buffer, row *command.Row) {
-	if isHelp(row) || row.IsContainer() {
-		return
-	}
-	fmt.Fprintf(out, "- `%s`", row.Usage())
-	if differsFromRedis[row.Title()] {
-		fmt.Fprintf(out, ": %s", row.Summary)
-	}
-	if row.Since != command.FirstVersion {
-		fmt.Fprintf(out, " Since %s.", row.Since)
+// writeRedisGroup names the commands that Redis's documentation describes, and describes those that differ.
+func writeRedisGroup(out *bytes.Buffer, group string, rows []*command.Row) {
+	names := map[string][]string{} // by version
+	var differing bytes.Buffer
+	for _, row := range rows {
+		switch {
+		case handbookGroup(row) != group || isHelp(row) || row.IsContainer():
+		case !differsFromRedis[row.Title()]:
+			names[row.Since] = append(names[row.Since], "`"+row.Title()+"`")
+		default:
+			fmt.Fprintf(&differing, "- `%s`: %s\n", row.Usage(), row.Summary)
+		}
 	}
 	out.WriteString("\n")
+	for _, version := range slices.Sorted(maps.Keys(names)) {
+		if version != command.FirstVersion {
+			fmt.Fprintf(out, "Since %s: ", version)
+		}
+		fmt.Fprintf(out, "%s.\n", strings.Join(names[version], ", "))
+	}
+	if differing.Len() > 0 {
+		fmt.Fprintf(out, "\n%s", &differing)
+	}
 }
 
 func writeHandbookEntry(out *bytes.Buffer, row *command.Row) {

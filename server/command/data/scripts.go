@@ -46,7 +46,7 @@ var scriptRows = []command.Row{{
 		Cost: command.ValueCopy, Flags: command.Write | command.NotInScripts, Parse: parseScriptCommand, Reply: ReplyData, Data: Code(flushScripts),
 	}, {
 		Name: "kill", Group: "scripting",
-		Summary: "Always an error: a script ends by itself after its budget of steps.",
+		Summary: "Always an error, because every script ends after a bounded number of steps.",
 		Cost:    command.Light, Flags: command.Observes | command.NotInScripts, Run: func(_ command.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy.Error()) },
 	}},
 }}

@@ -11,15 +11,15 @@ import (
 )
 
 var balanceRows = []command.Row{since("0.3.0", acquireRow("bal.acquire", limits.Balance, "key [tokens] [PEEK] [UPTO | FORCE] [AS id FOR duration]", "alice:13",
-	"Spend credits (default 1) of a balance, first those that expire first.", optPeek, optUpTo, optForce, optAs, optFor)), {
+	"Spend credits (default 1) of a balance, beginning with those that expire first.", optPeek, optUpTo, optForce, optAs, optFor)), {
 	Name: "bal.add", Syntax: "key credits AS payment-id [EXPIRE unix-seconds]", Group: "limiter", Since: "0.3.0",
-	Summary: "Add credits to a balance, once for each id of a payment. EXPIRE is the time at which the rest of these credits is lost; a balance has at most 256 such times. The id is a key that is remembered for 10 years.",
-	Returns: "an array of the credits of the payment, and the present balance.",
+	Summary: "Add the credits of a payment to a balance. Repeating the command with the same payment-id adds nothing. At the time EXPIRE, the credits that are left expire; a balance has at most 256 such times. The payment-id is a key, which is kept for 10 years.",
+	Returns: "an array of the payment's credits and the present balance.",
 	Example: "alice:13 500 AS payment:1", Cost: command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseAddCredits, Reply: replyAddCredits,
 }, {
 	Name: "bal.info", Syntax: "key", Group: "limiter", Since: "0.3.0",
 	Summary: "Show a balance, and the credits of which it consists.",
-	Returns: "a map of balance, which is negative in debt, and grants. These are pairs, in the order of spending: the credits left, and the Unix second at which they expire, or null. The reply is null if the key does not exist.",
+	Returns: "a map of balance, which is negative in debt, and grants, an array of pairs in the order of spending: the credits left, and the Unix second at which they expire, or null. The reply is null if the key does not exist.",
 	Example: "alice:13", Cost: command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Parse: command.EachKey(engine.ListCredits), Reply: replyCredits,
 }}
 

@@ -10,8 +10,8 @@ import (
 var classRows = []command.Row{{
 	Name: "ht.acquire", Syntax: "class rate_capacity rate ceil_capacity ceil UNDER parent capacity rate [UNDER parent capacity rate ...] [TOKENS tokens] [PEEK]",
 	Group: "limiter",
-	Summary: "Take tokens (default 1) of a class in a tree. The class has its assured tokens, and may borrow what its ancestors, at most 3, have " +
-		"beyond the assured capacities of their classes. A class is registered with its ancestors for 10 minutes after a request. The ancestors are given in order, the root last.",
+	Summary: "Take tokens (default 1) of a class in a tree. The class has its assured tokens, and may borrow those tokens of its ancestors that are not " +
+		"assured to any class. A class has 1 to 3 ancestors, the root last.",
 	Returns: "[five integers](rate-limits.md#the-reply) of the class.", Example: "alice:10 5 1/h 10 2/h UNDER alice:11 20 4/h",
 	Cost: command.HolderLookup, Flags: command.Write | command.Fast | command.MovableKeys | command.Decides, Parse: parseTree, Reply: replyTree,
 }}

@@ -8,7 +8,7 @@ import (
 )
 
 var concurrencyRows = []command.Row{acquireRow("cc.acquire", limits.Concurrency, "key limit ttl holder [PEEK] [BLOCK duration [PRIORITY priority]] [WARN percentage]", "alice:7 5 1h me",
-	"Acquire a lease, or renew the holder's lease. At most limit holders have one. A lease expires after ttl. With BLOCK, the request waits for a place; PRIORITY is 0 to 9, the most urgent, and 5 by default.",
+	"Acquire a lease, or renew the holder's lease. At most limit holders have a lease. A lease expires after ttl. With BLOCK, the request waits for a free place. PRIORITY is 0 to 9 (the most urgent), by default 5.",
 	optPeek, optBlock, optPriority, optWarn), {
 	Name: "cc.release", Syntax: "key holder", Group: "limiter",
 	Summary: "Release a lease.",

@@ -8,7 +8,7 @@ import (
 )
 
 var shareRows = []command.Row{acquireRow("fs.acquire", limits.FairShare, "key capacity rate member [tokens] [WEIGHT weight] [PEEK]", "alice:9 5 1/h me",
-	"Take tokens (default 1) from a token bucket whose active members share its refill by weight. remaining counts the tokens left for this member.", optWeight, optPeek), {
+	"Take tokens (default 1) from a token bucket whose active members share its refill by weight. remaining is the number of tokens that this member can still take.", optWeight, optPeek), {
 	Name: "fs.members", Syntax: "key", Group: "limiter",
 	Summary: "List the active members of a fair share. A member is active until the refill has given back all tokens that it took.",
 	Returns: "an array of triples in the order of the names: the member, its weight, and the tokens it has taken, rounded up.", Example: "alice:9",

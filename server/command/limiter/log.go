@@ -13,8 +13,8 @@ const usualGrants = 100
 
 var logRows = []command.Row{{
 	Name: "sl.log", Syntax: "key [COUNT count]", Group: "limiter",
-	Summary: "List the newest grants of a sliding log that still count, newest last.",
-	Returns: "an array of pairs: the time of a grant, in milliseconds since the Unix epoch, and its tokens. COUNT is 100 by default and at most 10000. `RL.REFUND` removes the newest. Grants at the same instant share a pair.",
+	Summary: "List the newest grants in the window of a sliding log, the newest last.",
+	Returns: "an array of pairs: the time of a grant, in milliseconds since the Unix epoch, and its tokens. COUNT is 100 by default and at most 10000. `RL.REFUND` removes the newest grants first. Grants at the same instant share a pair.",
 	Example: "alice:6",
 	Cost:    command.EntryList, Flags: command.ReadOnly, Keys: command.ReadKey, Parse: parseLog, Reply: replyLog,
 }}

@@ -16,8 +16,8 @@ import (
 
 var policyRows = []command.Row{{
 	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration [PRIORITY priority]] [AS id FOR duration] [WARN] [SPLIT] [WITH field value [field value ...]]", Group: "limiter",
-	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP of its own, except LQ and CC. WARN adds the field warn to the reply for limits that have a WARN. SPLIT does the same, and shows what was taken from each limit of a policy with a BAL. With BLOCK, it waits for a place if the policy has a CC, as RL.ALL does. WITH gives the values of the fields {name} in the limits' keys.",
-	Returns: "as [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
+	Summary: "Take tokens from all limits of a policy for the caller id, or from none of them. KEEP applies to every limit of the policy that has no KEEP of its own, except LQ and CC. WARN adds the field warn to the reply for limits that have a WARN. SPLIT does too, and for a policy with a BAL shows the tokens taken from each limit. The other options are as in RL.ALL. WITH gives the values of the fields {name} in the limits' keys.",
+	Returns: "as [`RL.ALL`](#rlall). If the policy has SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
 	Example: "private 1",
 	Cost:    command.PolicyCheck, Flags: command.Write | command.Fast | command.Decides | command.Blocking, Parse: parseCheck, Reply: replyCheck,
 }, {
@@ -25,7 +25,7 @@ var policyRows = []command.Row{{
 	Summary: "Manage policies: limits that the server stores under a name.",
 	Sub: []command.Row{
 		{Name: "set", Syntax: "name spec ... [SHADOW] [STRICT]", Group: "limiter",
-			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives after WITH. SHADOW denies nothing and only counts denials. With STRICT, a cluster decides each check, and each request for the keys of these limits, through its log, never from tokens that a node holds in advance.",
+			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives after WITH. SHADOW denies nothing and only counts denials. With STRICT, a cluster writes each check, and each request for the keys of these limits, to its log, and never grants one from tokens that a node holds in advance.",
 			Returns: "`OK`.", Example: "private TB mine:{} 1 1/h",
 			Cost: command.PolicyChange, Flags: command.Write | command.Admin, Parse: parsePolicySet, Reply: replyPolicy},
 		{Name: "get", Syntax: "name [id]", Group: "limiter",
@@ -37,11 +37,11 @@ var policyRows = []command.Row{{
 		{Name: "del", Syntax: "name", Group: "limiter", Summary: "Delete a policy.",
 			Returns: "1, or 0 if the policy did not exist.", Example: "private",
 			Cost: command.PolicyList, Flags: command.Write | command.Admin, Parse: parsePolicyDel, Reply: command.ReplyCount},
-		{Name: "list", Group: "limiter", Summary: "The names of the policies.",
+		{Name: "list", Group: "limiter", Summary: "List the names of the policies.",
 			Returns: "an array of the names of the policies whose keys the user may read.",
 			Cost:    command.PolicyList, Flags: command.ReadOnly, Run: runPolicyList},
-		{Name: "version", Group: "limiter", Summary: "A text that differs after any policy has changed. While it stays the same, so do the replies to LIST, GET and OVERRIDES, but for their counters.",
-			Returns: "the same text from all servers with the same policies, for users who may read the same of them.",
+		{Name: "version", Group: "limiter", Summary: "Return a text that changes whenever a policy changes. While it stays the same, the replies to LIST, GET and OVERRIDES stay the same, except for counters.",
+			Returns: "a text. All servers with the same policies return the same text to users who may read the same policies.",
 			Cost:    command.PolicyList, Flags: command.ReadOnly, Run: runPolicyVersion},
 		{Name: "override", Syntax: "name id spec ...", Group: "limiter",
 			Summary: "Give one caller its own limits instead of the policy's. NONE instead of limits removes the override.",

@@ -9,12 +9,12 @@ import (
 
 var reservationRows = []command.Row{{
 	Name: "rl.extend", Syntax: "key n tokens [UPTO] [FOR duration] [SPLIT]", Group: "limiter",
-	Summary: "Take more tokens for a request that goes on, all or nothing. The key is the id that the request was granted AS. n counts the extensions of a request. Each limit without a COST is asked for tokens; leases begin anew. Repeating the last extension takes nothing. With UPTO, it grants as many tokens as all limits have. With FOR, the request is remembered for at least this duration from now on.",
-	Returns: "as [`RL.ALL`](#rlall), with warn only if SPLIT is given, followed by the tokens granted to the request and all its extensions; null if the id is unknown or forgotten. What SPLIT shows as granted counts all extensions, too.", Example: "call:1 1 2 UPTO",
+	Summary: "Take more tokens for a request that goes on, from all its limits without a COST, or from none of them. The key is the id that the request was granted AS, and n the number of the extension, counted from 1. Leases are renewed. Repeating the last extension takes nothing. UPTO grants as many tokens as all these limits have. FOR keeps the request for at least this duration from now on.",
+	Returns: "as [`RL.ALL`](#rlall), with warn only if SPLIT is given, and at the end the tokens granted to the request and all its extensions together; null if the id is unknown or forgotten. With SPLIT, granted also includes all extensions.", Example: "call:1 1 2 UPTO",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast | command.Decides, Keys: command.ChangedKey, Parse: parseExtend, Reply: replyExtend,
 }, {
 	Name: "rl.settle", Syntax: "key [tokens] [COSTS amount ...]", Group: "limiter",
-	Summary: "Replace the amounts that a request took by the amounts it really used. The key is the id that the request was granted AS. tokens applies to each limit without a COST; COSTS gives an amount for each limit, or - for the amount that was asked for. If less was used, tokens go back; if more, they are taken, if necessary as debt. The request's leases end. Repeating the command changes nothing.",
+	Summary: "Charge the amounts that a request really used instead of those that it took. The key is the id that the request was granted AS. tokens is the amount for each limit without a COST. COSTS gives an amount for each limit; - stands for the amount that was asked for. Unused tokens go back. If more was used, the rest is taken, if necessary as debt. The request's leases end. Repeating the command changes nothing.",
 	Returns: "an array of charged, limit, remaining and reset_ms for each limit of the request; null if the id is unknown or forgotten.", Example: "call:1 1",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseSettle, Reply: replySettle,
 }, {

@@ -35,7 +35,7 @@ var clientRows = []command.Row{{
 		{Name: "list", Syntax: "[TYPE type] [ID client-id ...]", Group: "connection", Summary: "Describe all connections.",
 			Returns: "text: one line for each connection, as in `CLIENT INFO`.",
 			Cost:    command.ConnectionPass, Flags: command.Admin | command.Connection | command.Dangerous, Run: runClientList},
-		{Name: "kill", Syntax: "filter [value ...]", Group: "connection", Summary: "Close the connection of an address, or all that match filters: ID, ADDR, LADDR, USER, TYPE, MAXAGE, SKIPME.",
+		{Name: "kill", Syntax: "filter [value ...]", Group: "connection", Summary: "Close the connection of an address, or all connections that match filters: ID, ADDR, LADDR, USER, TYPE, MAXAGE, SKIPME.",
 			Returns: "`OK` for an address, or the number of connections that were closed by filters.",
 			Example: "ID 1",
 			Cost:    command.ConnectionPass, Flags: command.Admin | command.Connection | command.Dangerous, Run: runClientKill},
@@ -45,8 +45,8 @@ var clientRows = []command.Row{{
 			Example: "1",
 			Cost:    command.Light, Flags: command.Admin | command.Connection | command.Dangerous, Run: runClientUnblock},
 		{Name: "pause", Syntax: "timeout [WRITE | ALL]", Group: "connection", Since: "0.3.0",
-			Summary: "Hold back the commands of all connections to this node for a time in milliseconds, except CLIENT UNPAUSE. WRITE holds back only commands that may change keys. " +
-				"Of several pauses, the latest end counts, and ALL prevails over WRITE. A shutdown ends the pause.",
+			Summary: "Delay the commands of all connections to this node for a time in milliseconds, except CLIENT UNPAUSE. WRITE delays only commands that may " +
+				"change keys. Of several pauses, the latest end counts, and ALL prevails over WRITE. A shutdown ends the pause.",
 			Returns: "`OK`.", Example: "1 WRITE",
 			Cost: command.Light, Flags: command.Admin | command.Connection | command.Dangerous, Run: runClientPause},
 		{Name: "unpause", Group: "connection", Summary: "End the pause that CLIENT PAUSE began.", Since: "0.3.0",

@@ -21,7 +21,7 @@ var commandRows = []command.Row{{
 			Cost:    command.Light, Flags: command.Harmless | command.ByVersion,
 			Run: runCommandCount, Data: inScript(runCommandCount), Dialect: 2},
 		{Name: "info", Syntax: "[name ...]", Group: "server", Summary: "Arity, flags and key positions of commands.",
-			Returns: "as COMMAND, for the named commands; null for an unknown command.", Example: "get",
+			Returns: "as COMMAND, for the named commands, with null for an unknown command.", Example: "get",
 			Cost: command.LongText, Flags: command.Harmless | command.ByVersion,
 			Run: runCommandInfo, Data: inScript(runCommandInfo), Dialect: 2},
 		{Name: "docs", Syntax: "[name ...]", Group: "server", Summary: "Summary and arguments of commands.",

@@ -11,7 +11,7 @@ import (
 var latencyRows = []command.Row{{
 	Name: "latency", Syntax: "subcommand", Group: "server", Summary: "Inspect latency events.",
 	Sub: []command.Row{
-		{Name: "latest", Group: "server", Summary: "The events that took longer than latency-monitor-threshold.",
+		{Name: "latest", Group: "server", Summary: "List the events that took longer than latency-monitor-threshold.",
 			Returns: "an array with one array for each event: name, Unix seconds of the latest occurrence, its milliseconds, and the maximum milliseconds. Events are `command`, `event-loop` and `expire-cycle`.",
 			Cost:    command.Report, Flags: command.Admin | command.Dangerous, Run: runLatencyLatest},
 		{Name: "history", Syntax: "event", Group: "server", Summary: "The latest occurrences of an event, at most 160.",

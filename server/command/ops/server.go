@@ -30,9 +30,9 @@ var serverRows = []command.Row{{
 			Run: func(s command.Session, w *resp.Writer, _ [][]byte) { s.Server().ResetStats(); w.Status("OK") }},
 	},
 }, {
-	Name: "module", Group: "server", Summary: "Modules: Stint has none.",
+	Name: "module", Group: "server", Summary: "Inspect modules, which Stint does not have.",
 	Sub: []command.Row{{
-		Name: "list", Group: "server", Summary: "The loaded modules: none. For programs that ask every server.",
+		Name: "list", Group: "server", Summary: "List the loaded modules: always none. Some programs ask every server.",
 		Returns: "an empty array.",
 		Cost:    command.Light, Flags: command.Harmless, Run: func(_ command.Session, w *resp.Writer, _ [][]byte) { w.Array(0) },
 	}},
@@ -54,8 +54,8 @@ var serverRows = []command.Row{{
 	Cost:    command.Light, Flags: command.Admin | command.Fast | command.Dangerous, Run: runRole,
 }, {
 	Name: "wait", Syntax: "numreplicas timeout", Group: "generic",
-	Summary: "Wait until numreplicas other nodes have acknowledged all earlier writes, at most timeout ms; 0 is no limit.",
-	Returns: "the number of other nodes that have acknowledged, an integer; 0 on a standalone server. Within EXEC it does not wait and returns the number that is certain, half of the voters.",
+	Summary: "Wait until numreplicas other nodes have acknowledged all earlier writes, at most for timeout milliseconds; 0 means without a limit.",
+	Returns: "the number of other nodes that have acknowledged, an integer; 0 on a standalone server. Within EXEC, it does not wait, and returns half the number of voters, which have certainly acknowledged.",
 	Example: "0 0",
 	Cost:    command.Light, Flags: command.Blocking | command.Connection, Run: runWait,
 }, {

@@ -8,7 +8,7 @@ import (
 var slowlogRows = []command.Row{{
 	Name: "slowlog", Syntax: "subcommand", Group: "server", Summary: "Inspect the log of slow commands.",
 	Sub: []command.Row{
-		{Name: "get", Syntax: "[count]", Group: "server", Summary: "The latest commands slower than slowlog-log-slower-than. count is 10 by default; -1 is all.",
+		{Name: "get", Syntax: "[count]", Group: "server", Summary: "List the latest commands that took longer than slowlog-log-slower-than. count is 10 by default; -1 means all.",
 			Returns: "an array with one array for each entry: number, Unix seconds, microseconds, arguments, address, client name.",
 			Cost:    command.Report, Flags: command.Admin | command.Dangerous, Run: runSlowlogGet},
 		{Name: "len", Group: "server", Summary: "The number of entries.",

@@ -7,7 +7,7 @@ import (
 
 var topRows = []command.Row{{
 	Name: "rl.top", Syntax: "[n]", Group: "limiter",
-	Summary: "The keys with the most denials in the last 4 to 5 minutes, the highest count first. Counting starts with the process. n is 10 by default.",
+	Summary: "The keys with the most denials in the last 4 to 5 minutes, the highest count first. A restart clears the counts. n is 10 by default.",
 	Returns: "an array with one array of key, denied and error for each key. The true count is between denied - error and denied. At high rates, denials are sampled, so the true count may also be larger.",
 	Cost:    command.LongText, Flags: command.ReadOnly | command.Admin | command.Dangerous, Run: runTop,
 }}

@@ -14,7 +14,7 @@ var databaseRows = []command.Row{{
 	Returns: "`OK`.", Example: "0",
 	Cost: command.Light, Flags: command.Fast | command.Connection, Run: runSelect, Data: data.Code(selectInScript),
 }, {
-	Name: "move", Syntax: "key db", Group: "generic", Summary: "Move data to another database, unless the key exists there.",
+	Name: "move", Syntax: "key db", Group: "generic", Summary: "Move data to another database, if the key does not exist there.",
 	Returns: "1, or 0 if the key does not exist, or exists in the other database.",
 	Example: "counter 1", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.UsedKey, Data: data.Code(move),
 }, {

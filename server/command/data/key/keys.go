@@ -33,7 +33,7 @@ var keyRows = []command.Row{{
 	Data: data.Code(existKeys), Parse: command.EachKey(engine.Look), Reply: command.ReplyCount,
 }, {
 	Name: "touch", Syntax: "key ...", Group: "generic",
-	Summary: "Same as EXISTS. Stint evicts no keys, so no key needs to be touched.",
+	Summary: "Same as EXISTS. Stint evicts no keys, so it does not record when they are used.",
 	Returns: "as EXISTS.", Example: "alice:1",
 	Cost: command.HolderLookup, Flags: command.ReadOnly | command.Fast,
 	KeyFlags: "RO", Keys: command.ReadKeys,

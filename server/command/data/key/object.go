@@ -25,8 +25,8 @@ var objectRows = []command.Row{{
 			}
 		}),
 	}, {
-		Name: "freq", Syntax: "key", Group: "generic", Summary: "Always an error: Stint does not count how often keys are used, because it evicts none. RL.TOP lists the keys that are denied most.",
-		Returns: "null if the key does not exist.", Example: "counter",
+		Name: "freq", Syntax: "key", Group: "generic", Summary: "Always an error, because Stint does not count how often keys are used. RL.TOP lists the keys that are denied most.",
+		Returns: "an error; null if the key does not exist.", Example: "counter",
 		Cost: command.ValueCopy, Flags: command.ReadOnly,
 		KeyFlags: "RO", Keys: objectKey, Data: data.Code(func(c *data.Call) {
 			if _, ok := readObject(c); ok {
@@ -34,7 +34,7 @@ var objectRows = []command.Row{{
 			}
 		}),
 	}, {
-		Name: "idletime", Syntax: "key", Group: "generic", Summary: "Always 0, as if the key had just been used: Stint evicts no keys, so it does not record when they are used.",
+		Name: "idletime", Syntax: "key", Group: "generic", Summary: "Always 0, as if the key had just been used, because Stint does not record when keys are used.",
 		Returns: "0; null if the key does not exist.", Example: "counter",
 		Cost: command.ValueCopy, Flags: command.ReadOnly,
 		KeyFlags: "RO", Keys: objectKey, Data: data.Code(func(c *data.Call) {

@@ -12,18 +12,18 @@ import (
 // key, and a copy would grant its tokens twice.
 
 var renameRows = []command.Row{{
-	Name: "rename", Syntax: "key newkey", Group: "generic", Summary: "Move data to another key, replacing data there.",
+	Name: "rename", Syntax: "key newkey", Group: "generic", Summary: "Move data to another key, replacing the data of that key.",
 	Returns: "`OK`.",
 	Example: "counter other", Cost: command.ValueCopy, Flags: command.Write,
 	KeyFlags: "RW access delete, OW update", Keys: command.MovedKey, Data: data.Code(rename),
 }, {
-	Name: "renamenx", Syntax: "key newkey", Group: "generic", Summary: "Move data to another key, unless that exists.",
+	Name: "renamenx", Syntax: "key newkey", Group: "generic", Summary: "Move data to another key, if that key does not exist.",
 	Returns: "1, or 0 if the other key exists.",
 	Example: "counter other", Cost: command.ValueCopy, Flags: command.Write | command.Fast,
 	KeyFlags: "RW access delete, OW insert", Keys: command.MovedKey, Data: data.Code(renameIfAbsent),
 }, {
 	Name: "copy", Syntax: "key destination [DB index] [REPLACE]", Group: "generic", Summary: "Copy data to another key.",
-	Returns: "1, or 0 if the source does not exist, or the destination does and REPLACE is not given.",
+	Returns: "1, or 0 if the source does not exist, or if the destination exists and REPLACE is not given.",
 	Example: "counter other", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM,
 	KeyFlags: "RO access, OW update", Keys: command.Keys{First: 1, Last: 2, Access: command.Reads, Others: command.Changes},
 	Data: data.Code(copyKey),

@@ -41,7 +41,7 @@ var setRows = []command.Row{{
 	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Seeks: true, Keys: command.ReadKey, Data: data.Code(data.ReadsLarge(engine.SetKind, areInSet, areInLarge)),
 }, {
 	Name: "smembers", Syntax: "key", Group: "set",
-	Summary: "All members of a set, ordered by their bytes, unlike in Redis.",
+	Summary: "All members of a set. Unlike in Redis, they are ordered by their bytes.",
 	Example: "seen",
 	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Shape: resp.Set, Data: data.Code(data.ReadsLarge(engine.SetKind, getSet, getLarge)),
 }}

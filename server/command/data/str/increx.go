@@ -16,7 +16,7 @@ var increxRows = []command.Row{{
 	Name: "increx",
 	Syntax: "key [BYFLOAT float | BYINT integer] [LBOUND lowerbound] [UBOUND upperbound] [SATURATE] " +
 		"[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX] [NX | XX]",
-	Group: "string", Summary: "Add to a number within bounds, and set its expiry, as in Redis 8.8; a denial writes nothing.",
+	Group: "string", Summary: "Add to a number within bounds, and set its expiry, as in Redis 8.8. A denied request writes nothing.",
 	Example: "counter UBOUND 100 EX 60 ENX",
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.UsedKey, Shape: resp.Doubles, Data: data.Code(incrementWithin),
 }}

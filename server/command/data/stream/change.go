@@ -8,7 +8,7 @@ import (
 
 var changeRows = []command.Row{{
 	Name: "xadd", Syntax: "key [NOMKSTREAM] [MAXLEN [= | ~] threshold [LIMIT count] | MINID [= | ~] threshold [LIMIT count]] id field value [field value ...]", Group: "stream",
-	Summary: "Add an entry to a stream. Its id must be greater than the ids of all entries before; `*` makes an id from the server's clock. `~` trims exactly, too.",
+	Summary: "Add an entry to a stream. Its id must be greater than the ids of all earlier entries; `*` makes an id from the server's clock. `~` trims exactly, too.",
 	Example: "events * job 1", Since: since,
 	Cost: command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Seeks: true, Keys: command.ChangedKey,
 	Data: data.Code(add), Dialect: 2,
