@@ -36,7 +36,7 @@ var aclRows = []command.Row{{
 		{Name: "save", Group: "server", Summary: "Write the users to the ACL file.",
 			Returns: "`OK`.",
 			Cost:    command.UserList, Flags: command.Admin | command.Dangerous, Run: func(s command.Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().Users().Save()) }},
-		{Name: "setuser", Syntax: "username [rule ...]", Group: "server", Summary: "Create or change a user. Applies all rules or none.",
+		{Name: "setuser", Syntax: "username [rule ...]", Group: "server", Summary: "Create or change a user. Either all rules are applied, or none.",
 			Returns: "`OK`.", Example: "me +@all",
 			Cost: command.Report, Flags: command.Admin | command.Dangerous, Run: func(s command.Session, w *resp.Writer, args [][]byte) {
 				okOrError(w, s.Server().Users().Set(string(args[2]), command.Texts(args[3:])))

@@ -47,7 +47,7 @@ var connectionRows = []command.Row{{
 		w.Status("RESET")
 	},
 }, {
-	Name: "readonly", Group: "connection", Summary: "In a cluster, allow reads from this node's own state.",
+	Name: "readonly", Group: "connection", Summary: "In a cluster, allow reads from this node's own state, which may be older than the leader's.",
 	Returns: "`OK`.",
 	Cost:    command.Light, Flags: command.Fast | command.Connection, Run: func(s command.Session, w *resp.Writer, _ [][]byte) { s.Client().ReadOnly = true; w.Status("OK") },
 }, {

@@ -13,7 +13,7 @@ var pubSubRows = []command.Row{{
 	Name: "subscribe", Syntax: "channel ...", Group: "pubsub",
 	Summary: "Receive the messages of channels. With RESP2, the connection may then only use SUBSCRIBE, UNSUBSCRIBE, PING, QUIT and RESET. " +
 		"A connection that does not read its messages is closed.",
-	Returns: "for each channel, `subscribe`, the channel and the number of the connection's channels. Then, for each message, `message`, the channel and the message. With RESP3 they are push messages.",
+	Returns: "for each channel, `subscribe`, the channel and the number of the connection's channels. Then, for each message, `message`, the channel and the message. With RESP3, all of these are push messages.",
 	Example: "news",
 	Cost:    command.Report, Flags: command.PubSub | command.NotInMulti | command.NotInScripts, Run: runSubscribe,
 }, {

@@ -11,7 +11,7 @@ import (
 // trackingRows are the subcommands of CLIENT about client-side caching.
 var trackingRows = []command.Row{
 	{Name: "tracking", Syntax: "status [REDIRECT client-id] [PREFIX prefix ...] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]", Group: "connection",
-		Summary: "Receive an invalidation when a key changes that this connection has read; with BCAST, when any key changes, or any key with a PREFIX.",
+		Summary: "Receive a message, an invalidation, when a key that this connection has read changes. With BCAST, receive it when any key changes, or any key that begins with a PREFIX.",
 		Returns: "`OK`. Then, for each key that changed, `invalidate` and an array with the key, or null if all keys may have changed: push messages of RESP3, or with REDIRECT messages on the channel `__redis__:invalidate` of that connection. The refill of a limiter does not count as a change, and neither does a grant from tokens that a node holds in advance.",
 		Example: "ON",
 		Cost:    command.ConnectionPass, Flags: command.Connection | command.NotInMulti,
@@ -25,7 +25,7 @@ var trackingRows = []command.Row{
 		Returns: "a map of flags, redirect and prefixes.",
 		Cost:    command.Report, Flags: command.Connection,
 		Run: runTrackingInfo},
-	{Name: "getredir", Group: "connection", Summary: "The connection to which invalidations go.",
+	{Name: "getredir", Group: "connection", Summary: "Show the connection to which invalidations go.",
 		Returns: "its number; 0 for this connection, -1 without CLIENT TRACKING.",
 		Cost:    command.Light, Flags: command.Connection,
 		Run: func(s command.Session, w *resp.Writer, _ [][]byte) { w.Int(redirectOf(s)) }},

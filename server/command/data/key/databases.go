@@ -10,7 +10,7 @@ import (
 
 var databaseRows = []command.Row{{
 	Name: "select", Syntax: "index", Group: "connection",
-	Summary: "Choose a database: from 0 to `--databases` - 1, in a cluster 0.",
+	Summary: "Choose a database by its number, from 0 to `--databases` - 1. A cluster has only database 0.",
 	Returns: "`OK`.", Example: "0",
 	Cost: command.Light, Flags: command.Fast | command.Connection, Run: runSelect, Data: data.Code(selectInScript),
 }, {
