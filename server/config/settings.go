@@ -218,7 +218,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "output-buffer-size", Group: groupClients, Placeholder: "SIZE", Mutable: true,
-		Help:  "Maximum size of the unread replies of a client. Above half of it, no further commands are executed until the client has read some; messages that exceed it close the connection.",
+		Help:  "Maximum size of the unread replies of a client. Above half of it, no further commands are executed until the client has read some. If messages exceed it, the connection is closed.",
 		value: func(c *Config) Value { return &size[int]{&c.OutputBufferBytes, 16 << 10, 1 << 30, ""} },
 	},
 }

@@ -35,7 +35,7 @@ var upstreamSettings = []Setting{
 	},
 	{
 		Name: "upstream-password-file", Group: groupUpstream, Placeholder: "FILE",
-		Help:  "File with the password for the home cluster in its first line.",
+		Help:  "File whose first line is the password for the home cluster.",
 		value: func(c *Config) Value { return &textValue{&c.UpstreamPasswordFile, pathForm} },
 	},
 	{
@@ -55,7 +55,7 @@ var upstreamSettings = []Setting{
 	},
 	{
 		Name: "upstream-down", Group: groupUpstream, Placeholder: "RULE",
-		Help:  "What happens to a request that needs the home cluster while it does not answer: error returns UPSTREAM or UNCERTAIN, deny denies it, allow grants it without a limit, and a percentage grants it within this share of its limit, counted here. Requests with several limits always get the error.",
+		Help:  "What happens to a request that needs the home cluster while home does not answer: error returns UPSTREAM or UNCERTAIN, deny denies it, allow grants it without a limit, and a percentage grants it within this share of its limit, counted by this server. Requests with several limits always get the error.",
 		value: func(c *Config) Value { return &textValue{&c.UpstreamDown, downForm} },
 	},
 	{
