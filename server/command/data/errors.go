@@ -41,7 +41,7 @@ var (
 		"The script writes, although it was called by `EVAL_RO` or `EVALSHA_RO`, or after `READONLY`, or its first line has the flag `no-writes`.")
 	errScriptWrites   = command.DataErrors.Add("ERR Can not execute a script with write flag using *_ro command.", "")
 	errWriteByVersion = command.DataErrors.Add("ERR a script that has called %s may not write",
-		"The reply of that command can differ between the nodes of a cluster during an upgrade, and the replicas would differ too. Call it outside of the script.")
+		"The reply of that command can differ between the nodes of a cluster during an upgrade, so a write that depends on it could make the replicas differ. Call the command outside of the script.")
 	errNoCommandInScript = command.DataErrors.Add("ERR The user executing the script can't run this command or subcommand",
 		"The user may run scripts, but not a command that this script calls: `ACL SETUSER name +command`.")
 	ErrNoKeyInScript = command.DataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",

@@ -12,10 +12,10 @@ import (
 var inspectRows = []command.Row{{
 	Name: "rl.info", Syntax: "key", Group: "limiter",
 	Summary: "Show a key's limiter: its algorithm, the parameters last used, and its usage.",
-	Returns: "a map of algorithm, the parameters of the limit under the names in its command, limit, taken, remaining and reset_ms, and lent if tokens " +
-		"are set aside for holders. A fair share also has members, their number. A class has assured_capacity and assured_rate; an ancestor has " +
-		"classes, the number registered under it, and assured_to_classes, the sum of their capacities. An adaptive rate has present_rate in tokens " +
-		"per second, and pause_ms. The reply is null if the key does not exist.",
+	Returns: "a map of algorithm, the parameters of the limit (named as in its command), limit, taken, remaining, reset_ms, and lent if tokens are lent " +
+		"to holders. A fair share also has members, their number. A class has assured_capacity and assured_rate; an ancestor has classes, the number " +
+		"registered under it, and assured_to_classes, the sum of their capacities. An adaptive rate has present_rate in tokens per second, and " +
+		"pause_ms. The reply is null if the key does not exist.",
 	Example: "alice:1",
 	Cost:    command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Parse: command.EachKey(engine.Look), Reply: replyInfo,
 }, {

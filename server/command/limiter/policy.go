@@ -25,7 +25,7 @@ var policyRows = []command.Row{{
 	Summary: "Manage policies: limits that the server stores under a name.",
 	Sub: []command.Row{
 		{Name: "set", Syntax: "name spec ... [SHADOW] [STRICT]", Group: "limiter",
-			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives after WITH. SHADOW denies nothing and only counts denials. With STRICT, a cluster writes each check, and each request for the keys of these limits, to its log, and never grants one from tokens that a node holds in advance.",
+			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives after WITH. SHADOW denies nothing and only counts denials. With STRICT, a cluster grants checks, and requests for the keys of these limits, only through its log, never from tokens that a node holds in advance.",
 			Returns: "`OK`.", Example: "private TB mine:{} 1 1/h",
 			Cost: command.PolicyChange, Flags: command.Write | command.Admin, Parse: parsePolicySet, Reply: replyPolicy},
 		{Name: "get", Syntax: "name [id]", Group: "limiter",

@@ -9,7 +9,7 @@ import (
 
 var reservationRows = []command.Row{{
 	Name: "rl.extend", Syntax: "key n tokens [UPTO] [FOR duration] [SPLIT]", Group: "limiter",
-	Summary: "Take more tokens for a request that goes on, from all its limits without a COST, or from none of them. The key is the id that the request was granted AS, and n the number of the extension, counted from 1. Leases are renewed. Repeating the last extension takes nothing. UPTO grants as many tokens as all these limits have. FOR keeps the request for at least this duration from now on.",
+	Summary: "Take more tokens for a request that goes on, from all its limits without a COST, or from none of them. The key is the id that the request was granted AS, and n the number of the extension, counted from 1. Leases are renewed. Repeating the last extension takes nothing. UPTO grants as many tokens as all these limits can give. FOR keeps the request for at least this duration from now on.",
 	Returns: "as [`RL.ALL`](#rlall), with warn only if SPLIT is given, and at the end the tokens granted to the request and all its extensions together; null if the id is unknown or forgotten. With SPLIT, granted also includes all extensions.", Example: "call:1 1 2 UPTO",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast | command.Decides, Keys: command.ChangedKey, Parse: parseExtend, Reply: replyExtend,
 }, {

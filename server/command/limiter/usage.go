@@ -12,8 +12,10 @@ import (
 var usageRows = []command.Row{{
 	Name: "rl.usage", Syntax: "key", Group: "limiter",
 	Summary: "Show the usage of a key's limit, in the open window and in the closed windows that HISTORY keeps.",
-	Returns: "a map of limit, used, reserved (charged to requests with an id that are not settled), lent and remaining, which add up to the limit unless it is in debt; start_ms and end_ms of the open window, in Unix milliseconds; and history, an array of start_ms, end_ms, used and reserved of each closed window with usage, newest first. " +
-		"Without HISTORY, reserved is null, and used includes the reserved tokens. start_ms and end_ms are null for limits without windows. The reply is null if the key does not exist.",
+	Returns: "a map of limit, used, reserved (charged to requests with an id that are not settled), lent, remaining, start_ms and end_ms of the open " +
+		"window, in Unix milliseconds, and history. used, reserved, lent and remaining add up to the limit, unless it is in debt. history is an " +
+		"array of start_ms, end_ms, used and reserved of each closed window with usage, the newest first. Without HISTORY, reserved is null, and " +
+		"used includes the reserved tokens. start_ms and end_ms are null for limits without windows. The reply is null if the key does not exist.",
 	Example: "alice:4",
 	Cost:    command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Parse: command.EachKey(engine.ListWindows), Reply: replyUsage,
 }}

@@ -33,7 +33,7 @@ var pubSubRows = []command.Row{{
 		Returns: "an array of each channel and its number of subscribers, in a script 0.", Example: "news",
 		Cost: command.Report, Flags: command.PubSub, Run: runPubSubNumbers, Data: data.Code(numbersInScript), Dialect: 2,
 	}, {
-		Name: "numpat", Group: "pubsub", Summary: "The number of subscriptions to patterns: there are none.",
+		Name: "numpat", Group: "pubsub", Summary: "Always 0, because Stint has no subscriptions to patterns.",
 		Returns: "0.",
 		Cost:    command.Light, Flags: command.PubSub, Run: func(_ command.Session, w *resp.Writer, _ [][]byte) { w.Int(0) },
 		Data: data.Code(func(c *data.Call) { c.Writer.Int(0) }), Dialect: 2,

@@ -50,7 +50,7 @@ var serverRows = []command.Row{{
 	Cost:    command.Light, Flags: command.Fast | command.Admin | command.Dangerous, Run: func(s command.Session, w *resp.Writer, _ [][]byte) { w.Int(s.Server().LastSave()) },
 }, {
 	Name: "role", Group: "server", Summary: "The replication role: master for a standalone server and a cluster's leader, slave for other nodes.",
-	Returns: "on a standalone server `master`, 0 and an empty array. On the leader of a cluster `master`, the index of the last committed log entry, and for each follower that is up its host, port and applied index. On another node `slave`, the leader's host and port, `connected` or `connect`, and its applied index.",
+	Returns: "on a standalone server `master`, 0 and an empty array. On the leader of a cluster `master`, the index of the last committed log entry, and the host, port and applied index of each follower that is up. On another node `slave`, the leader's host and port, `connected` or `connect`, and its applied index.",
 	Cost:    command.Light, Flags: command.Admin | command.Fast | command.Dangerous, Run: runRole,
 }, {
 	Name: "wait", Syntax: "numreplicas timeout", Group: "generic",
