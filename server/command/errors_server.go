@@ -26,7 +26,8 @@ var (
 		"An election is in progress, or no majority is connected. Retrying is safe.")
 	ErrImporting = ClusterErrors.Add("LOADING the cluster does not have the whole state of --cluster-import yet: nothing was taken, try again; if no node brings it, start one with that file",
 		"The cluster is new, and has not loaded [its backup](cluster.md#backup) yet. Retrying is safe.")
-	ErrOverloaded = ClusterErrors.Add("BUSY too many operations are waiting for a decision: nothing was taken, try again shortly", "")
+	ErrOverloaded = ClusterErrors.Add("BUSY too many operations are waiting for a decision: nothing was taken, try again shortly",
+		"The server is overloaded. Retrying after a pause is safe.")
 	errCallTooBig = ClusterErrors.Add("ERR a command or transaction of more than 32 MiB does not fit the cluster's log: nothing was taken; send fewer limits, or shorter keys, at a time",
 		"A node that is not the leader also returns this for reads whose replies are more than 64 MiB.")
 	errUnreadable = ClusterErrors.Add("ERR the cluster cannot keep a command with these values: nothing was taken; start all nodes with the same version of Stint, and report the command if they are",
