@@ -82,7 +82,7 @@ func TestCertificatesTheOthersWouldNotTake(t *testing.T) {
 		{"expired", a.path("ca.pem"), "expired on"},
 		{"server-only", a.path("ca.pem"), "for both servers and clients"},
 		{"good", other.path("ca.pem"), "must be signed by --cluster-tls-ca"},
-		{"good", a.path("good.key"), "holds no certificate"},
+		{"good", a.path("good.key"), "contains no certificate"},
 		{"missing", a.path("ca.pem"), "no such file"},
 	} {
 		if _, err := a.network(c.name, c.authority); err == nil || !strings.Contains(err.Error(), c.want) {

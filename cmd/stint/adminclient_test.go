@@ -36,7 +36,7 @@ func TestAdminTLS(t *testing.T) {
 		{exitFailed, "the server has --admin-tls: add --tls", "", []string{"backup", backup}},
 		{exitFailed, "the server has no --admin-tls: leave --tls out", "", []string{"health", "--admin", plain, "--tls"}},
 		{exitUsage, "--cacert needs --tls: add --tls", "", []string{"health", "--cacert", certificates.CA}},
-		{exitUsage, "holds no certificate in PEM", "", []string{"health", "--tls", "--cacert", certificates.Key}},
+		{exitUsage, "contains no certificate in PEM", "", []string{"health", "--tls", "--cacert", certificates.Key}},
 		{exitUsage, "must be yes or no, got 'enabled'", "STINT_ADMIN_TLS=enabled", []string{"top"}},
 		{exitUsage, "--cacert: ", "", []string{"health", "--tls", "--cacert", "no-such-file"}},
 	} {

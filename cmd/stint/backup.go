@@ -153,7 +153,7 @@ func (f *backupFetch) store(ctx context.Context, path string) (report persistenc
 	}
 	defer from.Close()
 	if n, err := io.Copy(file, from); err != nil {
-		return report, fmt.Errorf("the backup failed after %s: %w; nothing was kept of it, and an older file is unchanged", inspect.Count(n, "byte"), err)
+		return report, fmt.Errorf("the backup failed after %s: %w; no part of it was kept, and an older file is unchanged", inspect.Count(n, "byte"), err)
 	}
 	if err := file.Sync(); err != nil {
 		return report, fmt.Errorf("the backup cannot be stored: %w; an older file is unchanged", err)
@@ -213,7 +213,7 @@ func refusedBackup(response *http.Response) error {
 	case response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusMethodNotAllowed:
 		return fmt.Errorf("the server replies %s: it is older than this command, or --admin is the address of another program", response.Status)
 	}
-	return fmt.Errorf("the server refuses: %s", adminclient.Refusal(response))
+	return fmt.Errorf("the server refused the request: %s", adminclient.Refusal(response))
 }
 
 // checkBackup reads all of a file. Its error names the damage.

@@ -175,7 +175,7 @@ func TestDamagedBackup(t *testing.T) {
 	}
 	for _, args := range [][]string{{"restore", file, data}, {"restore", file, data}} {
 		code, _, stderr := play(t, args...)
-		if was, again := code == exitOK, strings.Contains(stderr, "already holds state"); was == again {
+		if was, again := code == exitOK, strings.Contains(stderr, "already contains a server's state"); was == again {
 			t.Errorf("exit %d: %s", code, stderr)
 		}
 	}

@@ -72,7 +72,7 @@ func TestClusterImport(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
 		wantRefusal(t, "holds the state of a standalone server", program, "--dir", old, "--node-id", "a",
 			"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999")
-		wantRefusal(t, "does not hold the state of a server", program, "--dir", t.TempDir(), "--node-id", "a",
+		wantRefusal(t, "does not contain the state of a server", program, "--dir", t.TempDir(), "--node-id", "a",
 			"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999", "--cluster-import", t.TempDir())
 	})
 	t.Run("a node's directory", func(t *testing.T) {

@@ -51,7 +51,7 @@ func fitDescriptors(cfg *config.Config, log *slog.Logger) (descriptors, error) {
 		return d, cli.Errorf("the limit of open files is %d, which leaves too few for clients: raise it to %d or more (ulimit -n, or LimitNOFILE of the service)", limit, leastOpenFiles)
 	}
 	if cfg.MaxClients > d.clients {
-		log.Warn("--max-clients was lowered to fit the limit of open files, some of which are reserved for the log, snapshots, --admin and other nodes; raise that limit for more clients",
+		log.Warn("--max-clients was lowered to fit the limit of open files, some of which are reserved for the log, snapshots, --admin and other nodes; to serve more clients, raise the limit of open files",
 			"max_clients", d.clients, "wanted", cfg.MaxClients, "open_files", limit)
 		cfg.MaxClients = d.clients
 	}

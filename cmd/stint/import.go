@@ -83,7 +83,7 @@ func (i *imported) warnOfReservations(groups int, log *slog.Logger) {
 		})
 	}
 	if left > 0 {
-		log.Warn("reservations whose id is in another group than their limits are not imported: their tokens count as used, and RL.SETTLE finds nothing", "count", left, "one", first)
+		log.Warn("reservations whose id is in another group than their limits are not imported: their tokens count as used, and RL.SETTLE will not find them", "count", left, "example", first)
 	}
 }
 
@@ -104,7 +104,7 @@ func (i *imported) readDir(ctx context.Context, log *slog.Logger, line *progress
 	case isNode(i.path):
 		return cli.Errorf("--cluster-import: %s is the directory of a node, but a cluster can only start from the state of a standalone server, or from a backup. To restore nodes, copy their directories back: see docs/cluster.md", i.path)
 	case i.found.Snapshot == "" && i.found.Journals == 0:
-		return cli.Errorf("--cluster-import: %s does not hold the state of a server", i.path)
+		return cli.Errorf("--cluster-import: %s does not contain the state of a server", i.path)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (i *imported) into(ctx context.Context, to *cluster.Node, scratch string, l
 	switch done, err := to.Import(ctx, from); {
 	case errors.Is(err, context.Canceled):
 	case errors.Is(err, cluster.ErrNotDue):
-		log.Error("nothing was imported, because the cluster was formed without this state: remove --cluster-import; or to start from the import, stop all nodes, empty every --dir, and start all",
+		log.Error("nothing was imported, because the cluster was formed without this state: remove --cluster-import; or to begin with the imported state, stop all nodes, empty every --dir, and start all nodes again",
 			"from", i.path, "error", err)
 	case err != nil:
 		log.Error("the state was not imported; restart this node to retry", "from", i.path, "error", err)

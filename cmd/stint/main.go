@@ -51,8 +51,8 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"server", "start a server; also the default without a command", settings.Help(), (*process).server},
-		{"sidecar", "start a server beside an application, for limits kept elsewhere", settings.SidecarHelp, (*process).sidecar},
+		{"server", "start a server (the default command)", settings.Help(), (*process).server},
+		{"sidecar", "start a server beside an application, for another server's limits", settings.SidecarHelp, (*process).sidecar},
 		{"inspect", "check, describe and dump the files of a server's state", inspect.Usage, func(p *process, ctx context.Context, args []string) error {
 			return inspect.Run(ctx, args, p.stdout, p.stderr)
 		}},

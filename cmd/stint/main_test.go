@@ -74,7 +74,7 @@ func TestSubcommands(t *testing.T) {
 		{"top --server localhost:6380", exitUsage, "", "stint: unknown flag: --server; did you mean --admin?\n"},
 		{"health --address localhost:6380", exitUsage, "", "stint: unknown flag: --address; did you mean --admin?\n"},
 		{"inspect nowhere", exitFailed, "", "stint: nowhere: no such file or directory\n"},
-		{"inspect testdata", exitUsage, "", "stint: testdata holds no snapshot or journal\n"},
+		{"inspect testdata", exitUsage, "", "stint: testdata contains no snapshot or journal\n"},
 		{"server -h", exitOK, "Usage: stint [server]", ""},
 		{"--loops 1 --help", exitOK, "Usage: stint [server]", ""},
 		{"sever", exitUsage, "", "stint: unknown command 'sever'; did you mean server?\n"},

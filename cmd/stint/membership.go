@@ -51,7 +51,7 @@ func mapError(err error) error {
 	case errors.Is(err, group.ErrNoLeader):
 		return server.ErrNoLeader
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("it did not finish within %v; it may still succeed", orderTimeout)
+		return fmt.Errorf("the change did not finish within %v, but it may still succeed", orderTimeout)
 	case errors.Is(err, context.Canceled):
 		return errors.New("this node is shutting down")
 	}

@@ -95,7 +95,7 @@ func explainDamage(dir string, err error) error {
 	case !is || errors.Is(err, disk.ErrNewer):
 		return fmt.Errorf("cannot read the state in %s: %w", dir, err)
 	case damage.IsOfDir():
-		return fmt.Errorf("cannot read the state in %s: %w; put the original file back, or restore a backup into an empty directory; or start with --repair to continue without it, and lose what only that file held", dir, err)
+		return fmt.Errorf("cannot read the state in %s: %w; put the original file back, or restore a backup into an empty directory; or start with --repair to continue without it, and lose what only that file contained", dir, err)
 	}
 	return fmt.Errorf("cannot read the state in %s: %w; check it with 'stint inspect %s', or start with --repair to continue without the damaged part (a copy is kept)", dir, err, dir)
 }

@@ -92,7 +92,7 @@ func reloadLoop(files *watchedFiles, signals <-chan os.Signal, end <-chan struct
 			failure = ""
 		case err.Error() != failure:
 			failure = err.Error()
-			log.Error("could not reload a file; what was read before stays in use", "error", err)
+			log.Error("could not reload a file; its earlier contents stay in use", "error", err)
 		}
 	}
 }

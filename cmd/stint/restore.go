@@ -81,7 +81,7 @@ func holdsNoState(dir string) error {
 		return err
 	}
 	if name != "" || raftstore.HoldsNode(dir) != "" {
-		return fmt.Errorf("%s already holds state: name an empty or a new directory", dir)
+		return fmt.Errorf("%s already contains a server's state: name an empty or a new directory", dir)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func fitTime(path string, keys *store.Store, found *persistence.Recovered, clock
 		found.Time = clock.UnixNano()
 		return true, nil
 	case ahead > 0:
-		log.Warn("the machine's clock is behind the state on disk; time continues from that state, so that no tokens come back early", "behind", ahead)
+		log.Warn("the machine's clock is behind the time of the stored state; the server's time continues from the stored time, so that limits keep the tokens that were taken", "behind", ahead)
 	}
 	if rewind {
 		log.Warn("the state was not rewound, because its time is not ahead; start without --rewind")

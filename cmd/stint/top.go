@@ -122,5 +122,5 @@ func askOverview(ctx context.Context, c *adminclient.Client, token string) (v *s
 	if response.StatusCode == http.StatusUnauthorized {
 		return nil, adminclient.Unauthorized(response)
 	}
-	return nil, fmt.Errorf("the server refuses: %s", adminclient.Refusal(response))
+	return nil, fmt.Errorf("the server refused the request: %s", adminclient.Refusal(response))
 }

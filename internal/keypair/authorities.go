@@ -67,7 +67,7 @@ func ReadPool(file string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM", file)
+		return nil, fmt.Errorf("%s contains no certificate in PEM", file)
 	}
 	return pool, nil
 }

@@ -51,7 +51,7 @@ func TestAuthoritiesAreReplaced(t *testing.T) {
 			t.Error("a file without certificates is taken")
 		}
 	}
-	if got := strings.Count(log.String(), "--the-ca: "+file+" holds no certificate in PEM"); got != 1 {
+	if got := strings.Count(log.String(), "--the-ca: "+file+" contains no certificate in PEM"); got != 1 {
 		t.Errorf("the log says so %d times:\n%s", got, &log)
 	}
 	replace(read(first.CA))

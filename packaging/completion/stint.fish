@@ -1,5 +1,5 @@
 # Completes stint's commands and flags in fish. Made by stint completion fish.
-complete -c stint -n __fish_use_subcommand -a server -d 'start a server; also the default without a command'
+complete -c stint -n __fish_use_subcommand -a server -d 'start a server (the default command)'
 complete -c stint -n '__fish_seen_subcommand_from server' -l listen -r -d 'Address for clients: HOST:PORT or unix:/path. An'
 complete -c stint -n '__fish_seen_subcommand_from server' -l requirepass -r -d 'Password of the user default, or # and its'
 complete -c stint -n '__fish_seen_subcommand_from server' -l dir -r -d 'Store state in this directory, which is created'
@@ -106,7 +106,7 @@ complete -c stint -n '__fish_seen_subcommand_from server' -l slowlog-max-len -r 
 complete -c stint -n '__fish_seen_subcommand_from server' -l latency-monitor-threshold -r -d 'Record latency events that take more'
 complete -c stint -n '__fish_seen_subcommand_from server' -l log-level -r -d 'Minimum level of log messages: debug, info, warn'
 complete -c stint -n '__fish_seen_subcommand_from server' -l log-format -r -d 'Format of log messages: text for people, json'
-complete -c stint -n __fish_use_subcommand -a sidecar -d 'start a server beside an application, for limits kept elsewhere'
+complete -c stint -n __fish_use_subcommand -a sidecar -d 'start a server beside an application, for another server\'s limits'
 complete -c stint -n '__fish_seen_subcommand_from sidecar' -l home -r -d 'Server that has the limits: HOST:PORT of a'
 complete -c stint -n __fish_use_subcommand -a inspect -d 'check, describe and dump the files of a server\'s state'
 complete -c stint -n '__fish_seen_subcommand_from inspect' -l dump -d 'write every record as one line of JSON to standard output, and the'

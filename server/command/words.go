@@ -54,7 +54,7 @@ func (w *Words) Note(err error) {
 // Add appends a word.
 func (w *Words) Add(word string) {
 	if w.with {
-		w.Note(fmt.Errorf("command: %q behind the fields would be one of them", Truncate([]byte(word), 64)))
+		w.Note(fmt.Errorf("command: %q after the fields of WITH would be read as a field; write it before WITH", Truncate([]byte(word), 64)))
 	}
 	begin := len(w.text)
 	w.text = append(w.text, word...)

@@ -169,7 +169,7 @@ func (k *kuadrant) read(ctx context.Context, domain string, descriptors []*exten
 		return caller, nil, err
 	}
 	if amount > rls.MaxHits {
-		err = fmt.Errorf("the amount is %d; the most is %d", amount, int64(rls.MaxHits))
+		err = fmt.Errorf("the amount must be at most %d, got %d", int64(rls.MaxHits), amount)
 	}
 	for i := 0; i < len(descriptors) && err == nil; i++ {
 		err = checkDescriptor(descriptors[i])

@@ -46,7 +46,7 @@ func (s *Service) Ready() error {
 func (s *Service) reload() {
 	changed, err := s.directory.Reload()
 	if err != nil {
-		s.gateway.Log().Error("the new rules of --rls-config are wrong; the old ones stay in use", "error", err)
+		s.gateway.Log().Error("the new rules of --rls-config are wrong; the old rules stay in use", "error", err)
 	}
 	if changed {
 		s.logRules()
@@ -62,6 +62,6 @@ func (s *Service) logRules() {
 	case cfg.RLSXDS != "":
 		log.Warn("the control plane has no rules, so every request of Envoy is granted", "rls_xds", cfg.RLSXDS)
 	default:
-		log.Warn("there are no rules, so every request of Envoy is granted; put files NAME.yaml there", "rls_config", cfg.RLSConfig)
+		log.Warn("the directory of --rls-config has no rules, so every request of Envoy is granted; put files NAME.yaml into the directory", "rls_config", cfg.RLSConfig)
 	}
 }

@@ -7,6 +7,6 @@ import "time"
 func (g *Gateway) WarnOfFailure(request string, err error) {
 	now := time.Now().UnixNano()
 	if last := g.warned.Load(); now-last >= int64(time.Minute) && g.warned.CompareAndSwap(last, now) {
-		g.Log().Warn("a proxy's request was not decided; unless another of its limits denied it, the proxy follows its own setting for errors", "request", request, "error", err)
+		g.Log().Warn("a proxy's request was not decided; unless another limit denied the request, the proxy does what it is set to do after an error", "request", request, "error", err)
 	}
 }

@@ -137,7 +137,7 @@ func (m *Limiter) reportForced() {
 		now-b.lastReport < int64(reportEvery) {
 		return
 	}
-	m.Log.Warn("memory was full when new keys came", "when_full", m.Settings.Load().WhenFull,
+	m.Log.Warn("memory was full when requests with new keys came, so --when-full decided about them", "when_full", m.Settings.Load().WhenFull,
 		"refused", f.Denied-b.forced.Denied,
 		"allowed_unlimited", f.Allowed-b.forced.Allowed, "shared_a_limiter", f.Shared-b.forced.Shared,
 		"denied_by_it", f.SharedDenied-b.forced.SharedDenied, "keys_memory", m.Keys.Bytes(), "keys", m.Keys.Len())

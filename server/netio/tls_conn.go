@@ -63,7 +63,7 @@ func LoadTLS(cfg *config.Config) (*tls.Config, error) {
 		}
 		all.ClientCAs, all.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 		if !all.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", cfg.TLSClientCA)
+			return nil, fmt.Errorf("--tls-client-ca: %s contains no certificate in PEM", cfg.TLSClientCA)
 		}
 	}
 	return all, nil

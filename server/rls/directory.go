@@ -102,7 +102,7 @@ func (d *Directory) list() (names []string, seen string, err error) {
 		fmt.Fprintf(&all, "\n%s %d %d", name, info.Size(), info.ModTime().UnixNano())
 	}
 	if len(names) > MaxFiles || total > MaxTotalBytes {
-		return nil, "", fmt.Errorf("%s has %d files of rules with %d bytes; the most are %d and %d", d.path, len(names), total, MaxFiles, MaxTotalBytes)
+		return nil, "", fmt.Errorf("%s has %d files of rules with %d bytes; at most %d files with %d bytes are allowed", d.path, len(names), total, MaxFiles, MaxTotalBytes)
 	}
 	return names, all.String(), nil
 }

@@ -21,12 +21,12 @@ const (
 
 // Why a request to home has no answer of use.
 var (
-	errNotSent = errors.New("home is not connected")                                  // home has not seen it
+	errNotSent = errors.New("the home cluster is not connected")                      // home has not seen it
 	errUnknown = errors.New("the home cluster did not answer in time")                // it may have been carried out
 	errFull    = errors.New("too many requests wait for answers of the home cluster") // home has not seen it
 	errReply   = errors.New("the home cluster sent a reply that does not fit the request")
 	errRefused = errors.New("the home cluster has refused the request")                 // an error of home, which has done nothing
-	errPauses  = errors.New("the home cluster decides nothing for now")                 // such as without a leader; it has done nothing
+	errPauses  = errors.New("the home cluster cannot decide requests at present")       // such as without a leader; it has done nothing
 	errNoLogin = errors.New("the home cluster did not accept the user or the password") // the connection is of no use
 )
 

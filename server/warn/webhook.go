@@ -96,7 +96,7 @@ func (h *webhook) drop(one *queued, why string) {
 	h.lost.Add(1)
 	if now := time.Now(); now.Sub(h.lossLogged) >= logAgain {
 		h.lossLogged = now
-		h.log.Error("a warning could not be posted to --warn-webhook", "why", why, "id", one.id, "lost", h.lost.Load())
+		h.log.Error("a warning was lost, because it could not be posted to --warn-webhook", "why", why, "id", one.id, "lost", h.lost.Load())
 	}
 }
 
@@ -182,7 +182,7 @@ func (h *webhook) done(one *queued, isFinal bool, err error) {
 	}
 	if h.failures <= severalFailures || now.Sub(h.failLogged) >= logAgain {
 		h.failLogged = now
-		h.log.Warn("--warn-webhook failed; it will be tried again", "error", err, "id", one.id, "failures_in_a_row", h.failures)
+		h.log.Warn("a warning was not accepted by --warn-webhook, and will be sent again", "error", err, "id", one.id, "failures_in_a_row", h.failures)
 	}
 }
 

@@ -83,7 +83,7 @@ func (c *Client) Run(ctx context.Context) {
 			wait.times = 0
 		}
 		again := wait.next()
-		c.o.Log.Warn("cannot connect to the control plane of --rls-xds; the rules stay as they are", "address", c.o.Address, "error", err, "again_in", again)
+		c.o.Log.Warn("cannot connect to the control plane of --rls-xds; the present rules stay in use", "address", c.o.Address, "error", err, "again_in", again)
 		sleep(ctx, again)
 	}
 }

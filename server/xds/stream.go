@@ -133,7 +133,7 @@ func (c *Client) take(push *discovery.DiscoveryResponse) (again bool, why error)
 		again, c.refused = hash == c.refused, hash
 		c.Refused.Add(1)
 		if !again {
-			c.o.Log.Error("the rules that the control plane pushed are wrong; the old ones stay in use", "version", push.GetVersionInfo(), "error", why)
+			c.o.Log.Error("the rules that the control plane pushed are wrong; the old rules stay in use", "version", push.GetVersionInfo(), "error", why)
 		}
 		return again, why
 	}

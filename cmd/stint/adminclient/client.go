@@ -98,7 +98,7 @@ func New(f *Flags, readFile func(name string) ([]byte, error)) (*Client, error) 
 		}
 		direct.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !direct.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, cli.Errorf("--cacert: %s holds no certificate in PEM", f.ca)
+			return nil, cli.Errorf("--cacert: %s contains no certificate in PEM", f.ca)
 		}
 	}
 	return c, nil
@@ -154,9 +154,9 @@ func Unauthorized(response *http.Response) error {
 	wantsPassword := strings.Contains(response.Header.Get("WWW-Authenticate"), "password")
 	switch given := response.Request.Header.Get("Authorization") != ""; {
 	case given && wantsPassword:
-		return fmt.Errorf("the server refuses: %s; check --user and --password-file", Refusal(response))
+		return fmt.Errorf("the server refused the request: %s; check --user and --password-file", Refusal(response))
 	case given:
-		return fmt.Errorf("the server refuses: %s; check --token-file, or STINT_ADMIN_TOKEN", Refusal(response))
+		return fmt.Errorf("the server refused the request: %s; check --token-file, or STINT_ADMIN_TOKEN", Refusal(response))
 	case wantsPassword:
 		return errors.New("the server needs a user's password: put it into a file, and name the file with --password-file")
 	}

@@ -46,7 +46,7 @@ func (f *Follower) Follow(ctx context.Context, s *server.Server) {
 				failure = ""
 			} else if err.Error() != failure && ctx.Err() == nil {
 				failure = err.Error()
-				f.Log.Error("could not take over the policies of the home cluster; the policies stay as they are", "error", err)
+				f.Log.Error("could not copy the policies of the home cluster; this server keeps its present policies", "error", err)
 			}
 		}
 		select {

@@ -93,7 +93,7 @@ func (i *inspector) path(path string) error {
 		return err
 	}
 	if name, err := persistence.HoldsState(dir); name == "" || err != nil {
-		return cli.Errorf("%s holds no snapshot or journal", path)
+		return cli.Errorf("%s contains no snapshot or journal", path)
 	}
 	for _, name := range files {
 		if err := i.file(dir, name, name, true); err != nil {

@@ -251,5 +251,5 @@ func (c *Command) request(ctx context.Context, method, path string, body, into a
 	case http.StatusNotFound:
 		return fmt.Errorf("%s is a server of an earlier version, which has no files of policies", c.Client.URL)
 	}
-	return fmt.Errorf("the server refuses: %s", adminclient.Refusal(response))
+	return fmt.Errorf("the server refused the request: %s", adminclient.Refusal(response))
 }

@@ -43,7 +43,7 @@ func (c *Command) usage(ctx context.Context, policy string) error {
 		}
 	}
 	if len(page.Elsewhere) > 0 {
-		return fmt.Errorf("this is not all: the node has no keys of the groups %v; ask other nodes, too", page.Elsewhere)
+		return fmt.Errorf("the output is not complete, because this node does not store the keys of the groups %v: ask other nodes too", page.Elsewhere)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (p *Plan) suggest(ctx context.Context, most float64, requests *record) (*Su
 		return nil, err
 	}
 	if len(seen.Top) <= p.Except {
-		return nil, fmt.Errorf("the log has only %d keys, and --except leaves out %d: lower it", seen.Keys, p.Except)
+		return nil, fmt.Errorf("the log has only %d keys, and --except leaves out %d: lower --except", seen.Keys, p.Except)
 	}
 	busiest := seen.Top[p.Except].Requests
 	average := float64(busiest) / max(seen.To.Sub(seen.From).Seconds(), 1)

@@ -19,13 +19,13 @@ func TestWords(t *testing.T) {
 		t.Errorf("%q, %v", got, w.Err())
 	}
 	for want, make := range map[string]func(w *command.Words){
-		`tokens: must be an integer, in digits, got "PEEK"`:             func(w *command.Words) { w.Number("tokens", "PEEK"); w.Number("other", "x") },
-		`tokens: must be an integer, in digits, got ""`:                 func(w *command.Words) { w.Number("tokens", "") },
-		`keep: must be a number, or a percentage such as 10%, got "+1"`: func(w *command.Words) { w.Amount("KEEP", "+1") },
-		`algorithm: must be one of ` + specWords() + `, got "PEEK"`:     func(w *command.Words) { AppendLimit(w, "PEEK", "k") },
-		`capacity: must be an integer, in digits, got "PEEK"`:           func(w *command.Words) { AppendLimit(w, "TB", "k", "PEEK", "1/s") },
-		"command: TB has 3 arguments, got 2":                            func(w *command.Words) { AppendLimit(w, "TB", "k", "1") },
-		`command: "PEEK" behind the fields would be one of them`:        func(w *command.Words) { w.With("a", "b"); w.Option("PEEK") },
+		`tokens: must be an integer, in digits, got "PEEK"`:                                       func(w *command.Words) { w.Number("tokens", "PEEK"); w.Number("other", "x") },
+		`tokens: must be an integer, in digits, got ""`:                                           func(w *command.Words) { w.Number("tokens", "") },
+		`keep: must be a number, or a percentage such as 10%, got "+1"`:                           func(w *command.Words) { w.Amount("KEEP", "+1") },
+		`algorithm: must be one of ` + specWords() + `, got "PEEK"`:                               func(w *command.Words) { AppendLimit(w, "PEEK", "k") },
+		`capacity: must be an integer, in digits, got "PEEK"`:                                     func(w *command.Words) { AppendLimit(w, "TB", "k", "PEEK", "1/s") },
+		"command: TB has 3 arguments, got 2":                                                      func(w *command.Words) { AppendLimit(w, "TB", "k", "1") },
+		`command: "PEEK" after the fields of WITH would be read as a field; write it before WITH`: func(w *command.Words) { w.With("a", "b"); w.Option("PEEK") },
 	} {
 		w := command.NewWords("RL.ALL")
 		if make(&w); w.Err() == nil || w.Err().Error() != want {
