@@ -51,7 +51,7 @@ func (s *Session) bufferBytes(unsent int) int {
 }
 
 // ErrClientMemory ends a connection whose buffers are more than its share of --client-memory.
-var ErrClientMemory = errors.New("the buffers of all clients are full, and this one has more than its share")
+var ErrClientMemory = errors.New("the buffers of all clients are full, and this connection has more than its share")
 
 // CountHandshake adds bytes to those of a TLS handshake, and reports whether they are too much.
 func (s *Session) CountHandshake(bytes int) (tooMuch bool) {

@@ -107,7 +107,7 @@ func (s *Service) admit(r *request, to route, path string) {
 			return
 		}
 		if !c.Hold(r.body) {
-			to.refuse(w, http.StatusServiceUnavailable, "the buffers of all clients are full, and this one has more than its share: send less at a time, or raise --client-memory")
+			to.refuse(w, http.StatusServiceUnavailable, "the buffers of all clients are full, and this connection has more than its share: send less at a time, or raise --client-memory")
 			return
 		}
 		defer c.Release(r.body)
