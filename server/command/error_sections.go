@@ -4,7 +4,7 @@ import "github.com/stintdb/stint/server/resp"
 
 // The sections of docs/errors.md. Each package of commands adds its errors to them.
 var (
-	DataErrors        = resp.ErrorSection{Heading: "Redis data and scripts", Before: "These errors have the same texts as in Redis 7.0, except for those of bounds that only Stint has. If a command fails in a script, the script's digest and line follow the text.\n"}
+	DataErrors        = resp.ErrorSection{Heading: "Redis data and scripts", Before: "These errors have the same texts as in Redis 7.0, except for errors about bounds that only Stint has. If a command fails in a script, the script's digest and line follow the text.\n"}
 	CommandErrors     = resp.ErrorSection{Heading: "Every command"}
 	KeyErrors         = resp.ErrorSection{Heading: "Keys"}
 	TransactionErrors = resp.ErrorSection{Heading: "Transactions"}
@@ -23,5 +23,5 @@ var (
 		"```\n"}
 	ServerErrors  = resp.ErrorSection{Heading: "The server"}
 	ClusterErrors = resp.ErrorSection{Heading: "The cluster", Before: "Only a node of a [cluster](cluster.md), or a server with a [home cluster](regions.md), sends these errors. A command with\n" +
-		"several keys, or a transaction, gets one such error as a whole.\n"}
+		"several keys, or a transaction, gets one error for the whole request.\n"}
 )

@@ -19,7 +19,7 @@ var (
 	errManyKeys      = KeyErrors.Add("ERR KEYS found more than %d keys, or more than %d bytes: use SCAN", "")
 	ErrTooCostly     = KeyErrors.Add("ERR the keys hold too much state for one command: use fewer keys", "")
 	ErrExecTooCostly = KeyErrors.Add("ERR the transaction would take too long: nothing was executed, split it",
-		"The transaction has hundreds of commands on limits with much state, thousands on large values, many that read all keys, or more than four scripts that are new or take long.")
+		"The transaction has hundreds of commands on limits with much state, thousands of commands on large values, many commands that read all keys, or more than four scripts that are new or slow.")
 	errListTooLong = KeyErrors.Add("ERR the holders, members or grants listed in one transaction take more than %d bytes: ask for fewer keys at once", "")
 	ErrPattern     = KeyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]", "")
 )
@@ -30,7 +30,7 @@ var (
 	ErrExecNoMulti   = TransactionErrors.Add("ERR EXEC without MULTI", "")
 	ErrDiscardNoMult = TransactionErrors.Add("ERR DISCARD without MULTI", "")
 	ErrNotInMulti    = TransactionErrors.Add("ERR Command not allowed inside a transaction",
-		"Commands such as `SAVE`, `SUBSCRIBE`, `AUTH`, `MONITOR` and changes by `RAFT` are not allowed between `MULTI` and `EXEC`. `EXEC` will fail.")
+		"`SAVE`, `SUBSCRIBE`, `AUTH`, `MONITOR`, the `RAFT` commands that change the cluster, and some others are not allowed between `MULTI` and `EXEC`. `EXEC` will fail.")
 	ErrMultiTooLong = TransactionErrors.Add("ERR too many commands between MULTI and EXEC",
 		"There are more than 10,000 commands, or they have more bytes than `--query-buffer-size`. `EXEC` will fail.")
 	ErrExecAbort      = TransactionErrors.Add("EXECABORT Transaction discarded because of previous errors.", "")

@@ -16,7 +16,7 @@ var (
 	ErrWrongPass = ConnectionErrors.Add("WRONGPASS invalid username-password pair or user is disabled.",
 		"The password is wrong, the user does not exist, or it is `off`. The server does not reveal which.")
 	ErrTooManyLogins = ConnectionErrors.Add("ERR too many failed logins from this address, try again in %d s",
-		"The password was not checked: [security.md](security.md#guessing).")
+		"The password was not checked, so that nobody can guess passwords quickly ([security.md](security.md#guessing)).")
 	ErrNoSuchClient    = ConnectionErrors.Add("ERR No such client", "")
 	ErrTooManyMonitors = ConnectionErrors.Add("ERR too many connections in MONITOR, at most 10", "")
 	ErrSubscribed      = ConnectionErrors.Add("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
@@ -28,17 +28,17 @@ var (
 		"The body of a request over HTTP is not in [Upstash's dialect](http.md#upstashs-rest-dialect).")
 	ErrUnblocked    = ConnectionErrors.Add("UNBLOCKED client unblocked via CLIENT UNBLOCK", "")
 	ErrNoRedirect   = ConnectionErrors.Add("ERR The client ID you want redirect to does not exist", "")
-	ErrManyPrefixes = ConnectionErrors.Add("ERR a client tracks at most %d prefixes of at most %d bytes, and all clients together %d, of which one key begins with %d at most", "")
+	ErrManyPrefixes = ConnectionErrors.Add("ERR a client tracks at most %d prefixes of at most %d bytes, and all clients together at most %d; a key may begin with at most %d of these prefixes", "")
 )
 
 // The errors of [UserErrors]. Other packages return the exported ones.
 var (
 	ErrNoCommandAccess = UserErrors.Add("NOPERM User %s has no permissions to run the '%s' command",
-		"The user may not use this command: `ACL SETUSER name +command`.")
+		"The user may not use this command. `ACL SETUSER name +command` allows it.")
 	ErrNoKeyAccess = UserErrors.Add("NOPERM No permissions to access a key",
-		"A key is outside the user's patterns, or the command concerns every key: `ACL SETUSER name ~pattern`. `ACL LOG` has the key.")
+		"A key is outside the user's patterns, or the command concerns every key. `ACL SETUSER name ~pattern` adds a pattern. `ACL LOG` shows the key.")
 	ErrNoChannelAccess = UserErrors.Add("NOPERM No permissions to access a channel",
-		"A channel is outside the user's patterns: `ACL SETUSER name &pattern`. `ACL LOG` has the channel.")
+		"A channel is outside the user's patterns. `ACL SETUSER name &pattern` adds a pattern. `ACL LOG` shows the channel.")
 	ErrRateLimited = UserErrors.Add("LIMITED user %s makes more than %d requests a second; try again in %d ms",
 		"The user has reached its `max-rate`. Nothing was executed.")
 	ErrACLRule = UserErrors.Add("ERR Error in ACL SETUSER modifier '%s': %w",

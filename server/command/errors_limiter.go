@@ -3,7 +3,7 @@ package command
 // The errors of [LimiterErrors]. Other packages return the exported ones.
 var (
 	errArgument = LimiterErrors.Add("ERR %s: %s, got '%s'",
-		"The error names the argument, the allowed values and the received value. [rate-limits.md](rate-limits.md#bounds) has the bounds.")
+		"The error names the argument, the allowed values and the received value. [rate-limits.md](rate-limits.md#bounds) lists all bounds.")
 	errUnknownOption = LimiterErrors.Add("ERR syntax error: %s does not take '%s' here; it takes %s",
 		"An unknown option, or a malformed number.")
 	errGivenTwice         = LimiterErrors.Add("ERR %s: given twice", "")
@@ -12,7 +12,7 @@ var (
 		"To retry a request, send it unchanged. For another request, use another id.")
 	ErrSettledOtherwise = LimiterErrors.Add("ERR id: the request was already settled or canceled with other amounts; nothing was changed", "")
 	errNotNext          = LimiterErrors.Add("ERR n: the next extension of this reservation has the number %d; nothing was taken",
-		"Only granted extensions count, from 1 on. To repeat an extension, or to try again after a denial, send the same number again.")
+		"Granted extensions are numbered from 1; denied ones have no number. To repeat an extension, or to try again after a denial, send the same number again.")
 	errAlreadySettled  = LimiterErrors.Add("ERR id: the request was already settled or canceled; nothing was taken", "")
 	errReservationFull = LimiterErrors.Add("ERR id: the reservation has tokens of %d windows or times of one limit, or %d tokens, which is the most; nothing was taken",
 		"Extend in larger steps, or settle the request and go on with another id.")
@@ -25,7 +25,7 @@ var (
 	errTooManyGrants  = LimiterErrors.Add("ERR EXPIRE: the balance already has credits that expire at %d different times, the maximum; nothing was added",
 		"Let all payments of a day or month expire at the same time, because credits that expire together count as one.")
 	errSharesNotRefundable = LimiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
-		"`RL.REFUND` cannot know whose tokens to give back. Take them by `RL.ALL` with `AS id FOR duration`: then `RL.SETTLE` and `RL.CANCEL` give them back to their member.")
+		"`RL.REFUND` cannot know to which member the tokens go back. Take tokens by `RL.ALL` with `AS id FOR duration`, so that `RL.SETTLE` and `RL.CANCEL` can give them back to the right member.")
 	errBanNotRefundable = LimiterErrors.Add("ERR key: a penalty has no tokens; DEL ends a ban", "")
 	errNotRefundable    = LimiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded", "")
 	errKeyTooLong       = LimiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d", "")
@@ -33,13 +33,13 @@ var (
 		"The key belongs to another algorithm. Give each algorithm its own keys, or `DEL` the key first.")
 	ErrHoldsData   = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a limiter: choose another key, or DEL this one", "")
 	ErrOutOfMemory = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for another key",
-		"`--max-memory` or the prefix's quota is reached: [security.md](security.md#memory). You can raise `--max-memory` at run time.")
+		"The memory of `--max-memory` is used up, or a quota for keys with this prefix is reached ([security.md](security.md#memory)). You can raise `--max-memory` at run time.")
 	errNoRoomToGrow = LimiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for the log or the holders of this key to grow",
-		"Raise `--max-memory`, use `SW.ACQUIRE`, or lower the limits: [security.md](security.md#memory).")
+		"The memory of `--max-memory` is used up ([security.md](security.md#memory)). Raise it, lower the limits, or replace `SL.ACQUIRE` by `SW.ACQUIRE`.")
 	ErrDebtTooBig = LimiterErrors.Add("ERR tokens: FORCE would put the key further in debt than can be kept: 1000000000000 tokens beyond the capacity, or 150 years until the bucket is full again",
 		"Such a debt is usually a mistake: look for a caller that counts wrongly.")
 	ErrNotKept = LimiterErrors.Add("MISCONF cannot write to disk, and --durability is always: nothing is granted; see the log and INFO persistence",
-		"The disk is full, read-only or failing: [durability.md](durability.md#when-the-disk-fails). Grants resume when writes succeed.")
+		"The disk is full, read-only or failing ([durability.md](durability.md#when-the-disk-fails)). The server grants requests again as soon as writes succeed.")
 )
 
 // The errors of [PolicyErrors]. Other packages return the exported ones.

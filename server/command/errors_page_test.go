@@ -24,11 +24,11 @@ const errorsIntroduction = `# Errors
 
 <!-- Made from the tables of errors in server/command and server/resp by "go generate ./server/command". Change them there. -->
 
-An error is one line that begins with a code in capitals, such as ` + "`ERR`" + `, which programs match. The rest is for people, except in
-Redis's own texts, which client libraries match too. In the tables, … stands for a value. Values from the request are cut off
-after 64 or 128 bytes, and line ends in them become spaces.
+An error is one line. Its first word is a code in capitals, such as ` + "`ERR`" + `, by which programs recognize the error. The rest is
+for people, but if an error comes from Redis, client libraries may recognize it by its whole text. In the tables, … stands for a
+value. Values from the request are cut off after 64 or 128 bytes, and their line ends become spaces.
 
-Errors that explain themselves are not listed. Unless this page says otherwise, a request with an error changes nothing, and the
+This page omits errors that explain themselves. Unless it says otherwise, a request that gets an error changes nothing, and the
 connection stays open. But after ` + "`UNCERTAIN`" + `, and after ` + "`MISCONF`" + ` if the disk failed during the request, tokens may have been taken.
 `
 

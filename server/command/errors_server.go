@@ -37,7 +37,7 @@ var (
 	ErrNoHome = ClusterErrors.Add("UPSTREAM the home cluster of this key's limit did not decide, and this server holds too few of its tokens: nothing was taken",
 		"The home cluster of this server ([`--upstream`](regions.md)) is unreachable or replies with an error. `INFO upstream` shows the last error. Retrying is safe.")
 	errAwayFromHome = ClusterErrors.Add("ERR the limit of this key has its home in another cluster: use TB.ACQUIRE, LB.ACQUIRE, FW.ACQUIRE, CL.THROTTLE, RL.ALL or RL.CHECK, with no options but PEEK, UPTO, COST and AS, or ask the home cluster; nothing was taken",
-		"The server has [`--upstream`](regions.md), and a key of the command, of a script or of a policy matches `--upstream-keys`. Or a policy's limit could make both keys that match and keys that do not.")
+		"The server has [`--upstream`](regions.md), and a key of the command, of a script or of a policy matches `--upstream-keys`. Or the key of a policy's limit matches for some callers and not for others.")
 	ErrCrossSlot = ClusterErrors.Add("CROSSSLOT Keys in request don't hash to the same slot; give keys that belong together one hash tag, as in {user1}:a and {user1}:b: nothing was taken",
 		"In a cluster with [`--groups`](cluster.md#groups), a command, a script or a transaction has keys of several groups. The id of a reservation counts as a key.")
 	errNotShared = ClusterErrors.Add("CROSSSLOT a shared limit must be TB, CL, LB or FW without HISTORY, and the request without KEEP, MAXWAIT and BLOCK; otherwise give its keys one hash tag, as in {user1}:a and {user1}:b: nothing was taken",

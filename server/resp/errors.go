@@ -2,7 +2,7 @@ package resp
 
 // ProtocolErrors is the section of the errors of a [Reader], and of the input that its caller buffers.
 var ProtocolErrors = ErrorSection{Heading: "The protocol", Before: "After these errors, the rest of the input cannot be parsed, so the server sends the replies to earlier commands and closes\n" +
-	"the connection. A client library causes such an error only by a value that is too long. Otherwise, the input comes from\n" +
+	"the connection. A client library causes such an error only if it sends a value that is too long. Otherwise, the input comes from\n" +
 	"another program that talks to the port, such as a browser or a health check.\n"}
 
 // ErrTLS refuses a TLS handshake. Parts of it that an attacker can choose, such as the server's name, would otherwise

@@ -21,9 +21,9 @@ var (
 	errManyScripts = command.DataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 8 MiB in all",
 		"Pass values as arguments instead of writing them into the script. `SCRIPT FLUSH` forgets all scripts.")
 	_ = command.DataErrors.Add(script.TimeError,
-		"Nothing that the script wrote is kept. Do less in one call.")
+		"None of the script's changes are kept. Do less in one call.")
 	_ = command.DataErrors.Add(script.BudgetError,
-		"What the script had already written stays, as after any error in a script. Split the work into several calls.")
+		"Changes that the script made before the error stay, as after any error in a script. Split the work into several calls.")
 	errNotBusy          = command.DataErrors.Add("NOTBUSY No scripts in execution right now.", "")
 	errNegativeKeys     = command.DataErrors.Add("ERR Number of keys can't be negative", "")
 	ErrManyScriptKeys   = command.DataErrors.Add("ERR Number of keys can't be greater than number of args", "")
@@ -36,14 +36,14 @@ var (
 	errNotInScript   = command.DataErrors.Add("ERR This Redis command is not allowed from script",
 		"The command concerns the connection, the server, all keys or policies, or it runs scripts itself.")
 	ErrSeveralInScript = command.DataErrors.Add("ERR %s is not allowed from script; a script asks one limit at a time, by a command such as TB.ACQUIRE",
-		"Scripts cannot use `RL.ALL`, `RL.CHECK`, `HT.ACQUIRE`, `AS`, `RL.EXTEND`, `RL.SETTLE` and `RL.CANCEL`. But a script is atomic, so it can take tokens from one limit after the other. After a denial, it gives them back with `RL.REFUND`.")
+		"Scripts cannot use `RL.ALL`, `RL.CHECK`, `HT.ACQUIRE`, `AS`, `RL.EXTEND`, `RL.SETTLE` and `RL.CANCEL`. But a script is atomic, so it can take tokens from one limit after the other. If a limit denies, the script can give the tokens of the earlier limits back with `RL.REFUND`.")
 	errWriteInReadOnly = command.DataErrors.Add("ERR Write commands are not allowed from read-only scripts.",
 		"The script writes, although it was called by `EVAL_RO` or `EVALSHA_RO`, or after `READONLY`, or its first line has the flag `no-writes`.")
 	errScriptWrites   = command.DataErrors.Add("ERR Can not execute a script with write flag using *_ro command.", "")
 	errWriteByVersion = command.DataErrors.Add("ERR a script that has called %s may not write",
 		"The reply of that command can differ between the nodes of a cluster during an upgrade, so a write that depends on it could make the replicas differ. Call the command outside of the script.")
 	errNoCommandInScript = command.DataErrors.Add("ERR The user executing the script can't run this command or subcommand",
-		"The user may run scripts, but not a command that this script calls: `ACL SETUSER name +command`.")
+		"The user may run scripts, but not a command that this script calls. `ACL SETUSER name +command` allows it.")
 	ErrNoKeyInScript = command.DataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
 		"The user may not use all keys, so its scripts may only use the keys that they declare. Commands that no script may call, such as `RL.ALL`, also get this error.")
 	ErrNoSuchKey     = command.DataErrors.Add("ERR no such key", "")
