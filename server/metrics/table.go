@@ -21,18 +21,18 @@ var Table = func() (all []Row) {
 	return all
 }()
 
-const boundCommands = "the table of commands"
+const boundCommands = "the commands in [commands.md](commands.md)"
 
 var serverRows = []Row{{
-	Name: "stint_build_info", Kind: Gauge, Labels: []string{"version", "go_version"}, Bound: "one",
-	Help:   "Always 1; the labels are the running version.",
+	Name: "stint_build_info", Kind: Gauge, Labels: []string{"version", "go_version"}, Bound: "those of this build",
+	Help:   "Always 1; the labels state the version that runs.",
 	values: func(r *Snapshot, emit func(float64, ...string)) { emit(1, r.Version, r.GoVersion) },
 }, {
 	Name: "stint_uptime_seconds", Kind: Gauge, Help: "Time since the server was started.",
 	values: one(func(r *Snapshot) float64 { return r.Uptime.Seconds() }),
 }, {
 	Name: "stint_clock_ahead_seconds", Kind: Gauge,
-	Help:   "How far the time by which Stint decides is ahead of the machine's clock. If it is more than a few seconds, the machine's clock is wrong or was wrong once.",
+	Help:   "Time by which Stint's own clock is ahead of the machine's clock. If it is more than a few seconds, the machine's clock is wrong or was wrong once.",
 	values: one(func(r *Snapshot) float64 { return r.Ahead.Seconds() }),
 }, {
 	Name: "stint_ready", Kind: Gauge, Help: "1 if the server is ready: recovered, not shutting down and, in a cluster, with a leader.",
@@ -62,7 +62,7 @@ var decisionRows = []Row{{
 	},
 }, {
 	Name: "stint_tokens_total", Kind: Counter, Labels: []string{"command", "outcome"}, Bound: boundCommands + ", each with granted and denied",
-	Help: "Requested tokens that were granted, and that were denied.",
+	Help: "Requested tokens, by outcome.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
 			if c := &r.Commands[i]; c.Decides {
@@ -73,7 +73,7 @@ var decisionRows = []Row{{
 	},
 }, {
 	Name: "stint_denial_events_total", Kind: Counter, Labels: []string{"outcome"}, Bound: "written, left_out",
-	Help: "Denials while --denial-events is set: those written to the log, and those left out.",
+	Help: "Denials while --denial-events is set, by whether they were written to the log or left out.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		emit(float64(r.DenialsWritten), "written")
 		emit(float64(r.DenialsLeftOut), "left_out")
@@ -94,7 +94,7 @@ var decisionRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_top_sampling", Kind: Gauge, Help: "Sampling interval of stint_top_denied: one of so many denials is counted.",
+	Name: "stint_top_sampling", Kind: Gauge, Help: "Sampling interval of stint_top_denied: with 10, one in 10 denials is counted.",
 	values: one(func(r *Snapshot) float64 { return float64(r.TopWeight) }),
 }, {
 	Name: "stint_commands_total", Kind: Counter, Labels: []string{"command"}, Bound: boundCommands + ", and (unknown)",
@@ -138,7 +138,7 @@ var connectionRows = []Row{{
 	Name: "stint_connections_slow_total", Kind: Counter, Help: "Connections closed because more than --output-buffer-size of their replies was unread, or because nothing was read for --output-timeout.",
 	values: one(func(r *Snapshot) float64 { return float64(r.SlowReaders) }),
 }, {
-	Name: "stint_refusals_total", Kind: Counter, Labels: []string{"reason"}, Bound: "the reasons there are, named as in INFO stats",
+	Name: "stint_refusals_total", Kind: Counter, Labels: []string{"reason"}, Bound: "the reasons, named as in INFO stats",
 	Help: "Connections, commands and logins rejected by authentication, permissions or limits of clients, by reason.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for _, refusal := range r.Rejections {

@@ -59,10 +59,10 @@ var clusterRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_raft_entries_total", Kind: Counter, When: inCluster, Help: "Log entries proposed by this node.",
+	Name: "stint_raft_entries_total", Kind: Counter, When: inCluster, Help: "Raft log entries that this node proposed.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Entries) }),
 }, {
-	Name: "stint_raft_rounds_total", Kind: Counter, When: inCluster, Help: "Times that this node proposed entries: one entry, or with --groups the entries of several groups together.",
+	Name: "stint_raft_rounds_total", Kind: Counter, When: inCluster, Help: "Times that this node proposed log entries. With --groups, it proposes the entries of several groups together.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Rounds) }),
 }, {
 	Name: "stint_raft_log_syncs_total", Kind: Counter, When: inCluster, Help: "Writes to the Raft log that were synced, each with the entries of one or more groups. 0 with --cluster-log boltdb.",

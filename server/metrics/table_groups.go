@@ -21,7 +21,7 @@ func groups(value func(c *clusterstatus.Status, g *clusterstatus.Group) float64)
 
 const (
 	inGroups    = "with --groups"
-	boundGroups = "at most 64"
+	boundGroups = "the numbers of the groups, at most 64"
 )
 
 var groupRows = []Row{{

@@ -15,7 +15,7 @@ var upstreamRows = []Row{{
 	values: fromHome(func(s *upstream.Status) float64 { return float64(s.Purses) }),
 }, {
 	Name: "stint_upstream_requests_total", Kind: Counter, When: withUpstream, Labels: []string{"outcome"}, Bound: "local, home, denied-again, failed, uncertain, granted-alone, denied-alone",
-	Help: "Requests for keys of the home cluster. This server granted them from lent tokens (local), denied them because home had just denied the same key (denied-again), or did what --upstream-down says because home did not answer (granted-alone, denied-alone). Home decided them (home). Or they got the error UPSTREAM (failed) or UNCERTAIN.",
+	Help: "Requests for keys of the home cluster, by outcome. local: this server granted the request from lent tokens. denied-again: it denied the request, because home had just denied one for the same key. home: home decided. granted-alone and denied-alone: home did not answer, so this server did what --upstream-down says. failed and uncertain: the request got the error UPSTREAM or UNCERTAIN.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if s := r.Upstream; s != nil {
 			emit(float64(s.Local), "local")
