@@ -24,7 +24,7 @@ var adminSettings = []Setting{
 	},
 	{
 		Name: "health-listen", Group: groupOperators, Placeholder: "ADDRESS",
-		Help:  "Additional address for HTTP health checks without a password, in the syntax of --listen: /healthcheck, /readyz and /healthz. May be repeated.",
+		Help:  "Additional address for HTTP health checks, in the syntax of --listen. It answers /healthcheck, /readyz and /healthz without a password. May be repeated.",
 		value: func(c *Config) Value { return &addresses{&c.HealthListen, true} },
 	},
 	{
@@ -39,7 +39,7 @@ var adminSettings = []Setting{
 	},
 	{
 		Name: "warn-webhook", Group: groupOperators, Placeholder: "URL",
-		Help:  "URL to which the warnings of limits with WARN are posted, with retries; CONFIG GET shows it. Must be the same on every node.",
+		Help:  "URL to which the warnings of limits with WARN are posted, with retries. CONFIG GET shows the URL. Must be the same on every node.",
 		value: func(c *Config) Value { return &textValue{&c.WarnWebhook, webhookForm} },
 	},
 	{

@@ -18,7 +18,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "node-id", Group: groupCluster, Placeholder: "NAME",
-		Help:  "This node's unique name in the cluster. It belongs to --dir.",
+		Help:  "This node's unique name in the cluster. It is stored in --dir, and a start with another name is refused.",
 		value: func(c *Config) Value { return &textValue{&c.NodeID, nodeNameForm} },
 	},
 	{
@@ -53,7 +53,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-shared", Group: groupCluster, Placeholder: "PATTERNS",
-		Help:  "With --groups: patterns in the syntax of KEYS, separated by commas, such as global:*. RL.ALL and RL.CHECK may combine limits of these keys with limits of any group. Must be the same on every node.",
+		Help:  "With --groups: keys whose limits RL.ALL and RL.CHECK may combine with limits of any group. Patterns in the syntax of KEYS, separated by commas, such as global:*. Must be the same on every node.",
 		value: func(c *Config) Value { return &listValue{&c.ClusterShared, patternsForm, maxPatterns} },
 	},
 	{
@@ -93,7 +93,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-ahead", Group: groupCluster, Placeholder: "DURATION", Mutable: true,
-		Help:  "A node sets aside tokens of busy keys, enough for this time, but at once at most an eighth of the remaining tokens. It then grants requests from them in memory. 0 turns this off.",
+		Help:  "A node sets aside tokens of busy keys, and then grants requests from them in memory. Each time, it sets aside enough for this duration, but at most an eighth of the remaining tokens. 0 turns this off.",
 		value: func(c *Config) Value { return &duration{&c.ClusterAhead, 5 * time.Second, "off"} },
 	},
 	{

@@ -26,7 +26,7 @@ const handbookIntroduction = `# Configuration
 
 <!-- Made from the settings in server/config by "go generate ./server/config". Change them there. -->
 
-This page lists every setting of the server, with its bounds and default. You can set it in three ways: a flag takes precedence over an environment variable, and a variable over the file.
+This page lists every setting of the server, with its bounds and default. You can set each of them in three ways. A flag takes precedence over an environment variable, and an environment variable over the file.
 
 | way | example | notes |
 |---|---|---|
@@ -34,7 +34,7 @@ This page lists every setting of the server, with its bounds and default. You ca
 | environment variable | ` + "`STINT_MAX_CLIENTS=5000`" + ` | ` + "`STINT_`" + ` and the name in capitals, with _ for -; an empty variable counts as not set |
 | TOML file named by ` + "`--config`" + ` | ` + "`max-clients = 5000`" + ` | no sections; text, sizes and durations in quotes |
 
-Sizes have a unit: ` + "`kb`, `mb`, `gb`, `tb`" + ` are powers of 1024, ` + "`k`, `m`, `g`, `t`" + ` powers of 1000, a bare number is bytes.
+Sizes have a unit: ` + "`kb`, `mb`, `gb` and `tb`" + ` are powers of 1024; ` + "`k`, `m`, `g` and `t`" + ` are powers of 1000; a bare number is bytes.
 Durations are ` + "`250ms`, `10s`, `1.5m`, `1h`, `7d`" + `; a bare number is seconds. An ADDRESS is HOST:PORT or ` + "`unix:/path`" + `; port 0 picks a free port to
 listen on. A list of patterns, origins or host names has at most 16 of them, separated by commas, each with at most 256 printable characters.
 

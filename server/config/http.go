@@ -21,7 +21,7 @@ var httpSettings = []Setting{
 	},
 	{
 		Name: "http-hosts", Group: groupHTTP, Placeholder: "NAME",
-		Help:  "Names, separated by commas, that the header Host of requests without a password may have. Addresses and localhost are always allowed.",
+		Help:  "Names that are allowed in the header Host of requests without a password, separated by commas. Addresses and localhost are always allowed.",
 		value: func(c *Config) Value { return &listValue{&c.HTTPHosts, namesForm("stint.internal"), maxPatterns} },
 	},
 	{

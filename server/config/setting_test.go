@@ -196,7 +196,7 @@ func TestErrorIsOneReadableLine(t *testing.T) {
 	for name, want := range map[string]string{
 		"max-clients":  `max-clients: must be an integer between 1 and 1000000, got 'a\nb'`,
 		"max-key-size": `max-key-size: must be a size between 1 and 65535 bytes, such as 4kb, got 'a\nb'`,
-		"max-memory":   `max-memory: must be a size between 64mb and 16tb, such as 64kb or 1gb, or 0 for three quarters of what there is, got 'a\nb'`,
+		"max-memory":   `max-memory: must be a size between 64mb and 16tb, such as 64kb or 1gb, or 0 for three quarters of the memory, got 'a\nb'`,
 		"log-level":    `log-level: must be debug, info, warn or error, got 'a\nb'`,
 	} {
 		s, _ := Lookup(name)

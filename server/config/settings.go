@@ -49,7 +49,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "policies", Group: groupState, Placeholder: "FILE",
-		Help:  "File with all policies of the server, in TOML or YAML, as 'stint policy export' writes it. It is read at the start, within 10s after a change, or at once after SIGHUP; policies that it lacks are removed. For a cluster, use 'stint policy apply'.",
+		Help:  "File with all policies of the server, in TOML or YAML, as 'stint policy export' writes it. It is read at the start, within 10s after a change, or at once after SIGHUP; policies that are not in it are removed. For a cluster, use 'stint policy apply'.",
 		value: func(c *Config) Value { return &textValue{&c.Policies, pathForm} },
 	},
 	{
@@ -64,7 +64,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "journal-size", Group: groupState, Placeholder: "SIZE",
-		Help:  "With --dir: a journal larger than this and than the last snapshot is replaced by a new snapshot.",
+		Help:  "With --dir: when the journal is larger than this size and larger than the last snapshot, a new snapshot replaces the journal.",
 		value: func(c *Config) Value { return &size[int64]{&c.JournalBytes, 1 << 20, 1 << 44, ""} },
 	},
 	{
@@ -74,7 +74,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "rewind", Group: groupState, Placeholder: "YES",
-		Help:  "With --dir or --cluster-import: start even if the state's time is more than 10m ahead of the machine's clock, because the clock was once wrong.",
+		Help:  "With --dir or --cluster-import: start even if the saved state is from a time more than 10m ahead of the machine's clock. Use this if that clock was wrong when the state was saved.",
 		value: func(c *Config) Value { return &toggle{&c.Rewind} },
 	},
 	{
@@ -86,12 +86,12 @@ var serverSettings = []Setting{
 		Name: "max-memory", Redis: "maxmemory", Group: groupState, Placeholder: "SIZE", Mutable: true,
 		Help: "Maximum resident memory of the whole server; 0 means three quarters of the memory of the machine, container or service.",
 		value: func(c *Config) Value {
-			return &size[int64]{&c.MaxMemoryBytes, 64 << 20, 1 << 44, "three quarters of what there is"}
+			return &size[int64]{&c.MaxMemoryBytes, 64 << 20, 1 << 44, "three quarters of the memory"}
 		},
 	},
 	{
 		Name: "when-full", Group: groupState, Placeholder: "RULE", Mutable: true,
-		Help:  "What happens to new keys when memory is full: deny-new rejects them (OOM), allow-new grants their requests without a limit, overflow makes all new keys with one prefix share one limiter.",
+		Help:  "What happens to requests for new keys when memory is full: deny-new rejects them with the error OOM, allow-new grants them without a limit, overflow makes all new keys with the same prefix share one limiter.",
 		value: func(c *Config) Value { return &word{&c.WhenFull, []string{"deny-new", "allow-new", "overflow"}} },
 	},
 	{
@@ -141,7 +141,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "preauth-size", Group: groupSecurity, Placeholder: "SIZE", Mutable: true,
-		Help:  "Maximum size of a command, of an unfinished command, and of unread replies of an unauthenticated connection.",
+		Help:  "For an unauthenticated connection: maximum size of a command, of an unfinished command, and of the unread replies.",
 		value: func(c *Config) Value { return &size[int]{&c.PreauthBytes, 1 << 10, 1 << 30, ""} },
 	},
 	{
@@ -218,7 +218,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "output-buffer-size", Group: groupClients, Placeholder: "SIZE", Mutable: true,
-		Help:  "Maximum size of the unread replies of a client. Above half of it, no further commands are executed until the client has read some. If messages exceed it, the connection is closed.",
+		Help:  "Maximum size of the unread replies of a client. Above half of it, no further commands are executed until the client has read some. If messages of channels exceed the maximum, the connection is closed.",
 		value: func(c *Config) Value { return &size[int]{&c.OutputBufferBytes, 16 << 10, 1 << 30, ""} },
 	},
 }

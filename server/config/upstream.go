@@ -15,7 +15,7 @@ import (
 var upstreamSettings = []Setting{
 	{
 		Name: "upstream", Group: groupUpstream, Placeholder: "ADDRESSES",
-		Help:  "Home cluster, which decides the limits of --upstream-keys and lends their tokens to this server: HOST:PORT of its nodes, or of a single server, separated by commas. Must be the same on every node.",
+		Help:  "HOST:PORT of the nodes of the home cluster, or of a single server, separated by commas. The home cluster decides the limits of --upstream-keys, and lends their tokens to this server. Must be the same on every node.",
 		value: func(c *Config) Value { return &listValue{&c.Upstream, peersForm, MaxPeers} },
 	},
 	{
@@ -25,7 +25,7 @@ var upstreamSettings = []Setting{
 	},
 	{
 		Name: "upstream-policies", Group: groupUpstream, Placeholder: "PATTERNS",
-		Help:  "Policies that this server copies from the home cluster every 2 seconds, replacing changes made here: patterns of their names in the syntax of KEYS, separated by commas. Must be the same on every node.",
+		Help:  "Names of policies that this server copies from the home cluster every 2 seconds, as patterns in the syntax of KEYS, separated by commas. The copies replace changes made here. Must be the same on every node.",
 		value: func(c *Config) Value { return &listValue{&c.UpstreamPolicies, patternsForm, maxPatterns} },
 	},
 	{
@@ -60,12 +60,12 @@ var upstreamSettings = []Setting{
 	},
 	{
 		Name: "upstream-deny-for", Group: groupUpstream, Placeholder: "DURATION",
-		Help:  "After a denial by the home cluster, this server denies further requests for the key by itself for this time, but no longer than the denial says.",
+		Help:  "After a denial by the home cluster, this server denies further requests for the key by itself for this time, or for the wait_ms of the denial if that is shorter.",
 		value: func(c *Config) Value { return &period{&c.UpstreamDenyFor, time.Millisecond, 10 * time.Second} },
 	},
 	{
 		Name: "upstream-loan-time", Group: groupUpstream, Placeholder: "DURATION",
-		Help:  "Time after which the home cluster counts lent tokens as spent if this server has not renewed the loan, for example because it was killed. With 0, they stay set aside until an operator voids the loan (RL.VOID). For a standalone server.",
+		Help:  "Time after which the home cluster counts lent tokens as spent if this server has not renewed the loan, for example because it was killed. With 0, they stay set aside until an operator voids the loan (RL.VOID). Only for a standalone server.",
 		value: func(c *Config) Value { return &duration{&c.UpstreamLoanTime, 24 * time.Hour, "never"} },
 	},
 }

@@ -14,7 +14,7 @@ var xdsSettings = []Setting{
 	},
 	{
 		Name: "rls-xds-wait", Group: groupGRPC, Placeholder: "YES",
-		Help:  "Become ready only once there are rules of --rls-xds, either pushed or saved. If it is no, requests are granted until rules arrive.",
+		Help:  "Become ready only once there are rules of --rls-xds, either pushed or saved. With no, the server is ready without rules, and grants all requests until rules arrive.",
 		value: func(c *Config) Value { return &toggle{&c.RLSXDSWait} },
 	},
 	{
