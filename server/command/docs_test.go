@@ -82,13 +82,13 @@ const handbookIntroduction = `# Commands
 
 Names and options are not case-sensitive. In the syntax, lower-case words stand for values and UPPER-CASE words are
 literal; ` + "`[…]`" + ` is optional, ` + "`|`" + ` separates alternatives, ` + "`...`" + ` repeats the element before it. Values can be any bytes.
-*Data* are keys of Redis's kinds, such as strings, as opposed to limiters. With RESP2, a map is an array that alternates
+*Data* means keys with values of Redis's types, such as strings, as opposed to limiters. With RESP2, a map is an array that alternates
 names and values, and text is a bulk string.
 
-[rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, [errors.md](errors.md) the errors. A command without
+[rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, and [errors.md](errors.md) explains the errors. A command without
 *Since* exists since ` + command.FirstVersion + `, and a command without *Reply* replies ` + "`OK`" + `. A command with subcommands also has ` + "`HELP`" + `.
 
-Commands for data and scripts that are only named here work as in [Redis 7.0](https://redis.io/docs/latest/commands/),
+For some commands for data and scripts, this page has only the name. They work as in [Redis 7.0](https://redis.io/docs/latest/commands/),
 with [these differences](migrate/redis.md#differences-from-redis). ` + "`COMMAND DOCS`" + ` shows their arguments.
 `
 

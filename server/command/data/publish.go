@@ -10,7 +10,7 @@ import (
 var publishRows = []command.Row{{
 	Name: "publish", Syntax: "channel message", Group: "pubsub",
 	Summary: "Send a message to the subscribers of a channel, on every node of a cluster. Messages are not stored: a connection that subscribes later misses them.",
-	Returns: "the number of receivers, in a cluster only of those connected to the node that decides; in a script 0.",
+	Returns: "the number of receivers; in a cluster, only of those that are connected to the node that executes the command; in a script 0.",
 	Example: "news hello",
 	Cost:    command.ValueCopy, Flags: command.Write | command.Fast | command.PubSub, Data: Code(publish), Reply: replyPublish,
 }}

@@ -13,7 +13,7 @@ var adaptiveRows = []command.Row{acquireRow("ad.acquire", limits.Adaptive, "key 
 	"Take tokens (default 1) from a token bucket whose rate follows the reports of AD.REPORT, between the rates min and max. The rate begins at max.",
 	optPeek, optMaxWait, optBlock), {
 	Name: "ad.report", Syntax: "key good bad [EVERY duration] [DOWN percent] [UP percent] [PAUSE duration]", Group: "limiter",
-	Summary: "Report how many calls of the backend were good and bad, to adapt the rate of AD.ACQUIRE. The rate changes at most once in EVERY (default 1s). After a bad call, it falls to DOWN (default 80%) of its value. Without bad calls, it rises by UP (default 5%) of max if at least half of the rate was used. PAUSE, such as the time of a Retry-After, stops all grants for this time; the longest pause wins. A key that is not used for ten minutes forgets its rate.",
+	Summary: "Report how many calls of the backend were good and bad, to adapt the rate of AD.ACQUIRE. The rate changes at most once per EVERY (default 1s). After a bad call, it falls to DOWN (default 80%) of its present value. Without bad calls, it rises by UP (default 5%) of max if at least half of the rate was used. PAUSE, such as the time of a Retry-After, stops all grants for this time; the longest pause wins. A key that is not used for ten minutes forgets its rate.",
 	Returns: "an array of the rate in tokens per second, as text, and the remaining milliseconds of the pause; null for a key without a limiter.",
 	Example: "alice:12 5 0",
 	Cost:    command.Light, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseReport, Reply: replyReport,

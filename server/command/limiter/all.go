@@ -9,10 +9,10 @@ import (
 
 var allRows = []command.Row{{
 	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration [PRIORITY priority]] [AS id FOR duration] [SPLIT]", Group: "limiter",
-	Summary: "Take tokens from all of several limits, or from none of them. Each spec is one of: " + specSyntax() + ". ELSE before a BAL at the end takes from this balance what the limits before it cannot give. After a spec, COST tokens is the number of " +
-		"tokens to take from this limit, and KEEP amount the number that must remain. WARN percentage adds the field warn to the reply, which is 1 " +
+	Summary: "Take tokens from all of several limits, or from none of them. Each spec is one of: " + specSyntax() + ". ELSE before a BAL at the end takes from this balance what the limits before it cannot give. After a spec, COST gives the number of " +
+		"tokens to take from this limit, and KEEP gives the number that must remain. WARN percentage adds the field warn to the reply, which is 1 " +
 		"once this percentage of the limit is used. SPREAD tells denied callers to come back one after the other. With MAXWAIT or BLOCK, the request " +
-		"may wait for buckets and queues, but windows, leases and limits with a KEEP must have room at once. BLOCK also lets it wait for a place of " +
+		"may wait for buckets and queues, but windows, leases and limits with a KEEP must grant it at once. BLOCK also lets it wait for a place of " +
 		"the first CC, as in CC.ACQUIRE, before it asks the other limits.",
 	Returns: "an array of granted, binding (the position, from 0, of the limit that denied with the longest wait; -1 after a grant), wait_ms (after a " +
 		"grant, the longest among the limits), and an array of limit, remaining and reset_ms for each limit, with WARN also warn. With SPLIT and a " +

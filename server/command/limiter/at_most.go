@@ -9,7 +9,7 @@ import (
 
 var atMostRows = []command.Row{{
 	Name: "rl.atmost", Syntax: "key spec tokens [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]", Group: "limiter",
-	Summary: "Take tokens of a limit until at most a number of them remains. Use it to follow a limit that somebody else counts: after a response with " +
+	Summary: "Take tokens of a limit until at most the given number remains. Use it to follow a limit that somebody else counts: after a response with " +
 		"x-ratelimit-remaining: 40, leave at most 40. The spec is TB, CL or LB with capacity and rate, or FW, SW or SL with limit and window. It " +
 		"never gives tokens back.",
 	Returns: "[the integers](rate-limits.md#the-reply) of the limit's own command. The first is the number of tokens taken.",

@@ -19,7 +19,7 @@ var balanceRows = []command.Row{since("0.3.0", acquireRow("bal.acquire", limits.
 }, {
 	Name: "bal.info", Syntax: "key", Group: "limiter", Since: "0.3.0",
 	Summary: "Show a balance, and the credits of which it consists.",
-	Returns: "a map of balance, which is negative in debt, and grants, an array of pairs in the order of spending: the credits left, and the Unix second at which they expire, or null. The reply is null if the key does not exist.",
+	Returns: "a map of balance (negative in debt) and grants. grants is an array of pairs in the order of spending: the credits left, and the Unix second at which they expire, or null if they never expire. The reply is null if the key does not exist.",
 	Example: "alice:13", Cost: command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Parse: command.EachKey(engine.ListCredits), Reply: replyCredits,
 }}
 

@@ -16,7 +16,7 @@ import (
 
 var policyRows = []command.Row{{
 	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration [PRIORITY priority]] [AS id FOR duration] [WARN] [SPLIT] [WITH field value [field value ...]]", Group: "limiter",
-	Summary: "Take tokens from all limits of a policy for the caller id, or from none of them. KEEP applies to every limit of the policy that has no KEEP of its own, except LQ and CC. WARN adds the field warn to the reply for limits that have a WARN. SPLIT does too, and for a policy with a BAL shows the tokens taken from each limit. The other options are as in RL.ALL. WITH gives the values of the fields {name} in the limits' keys.",
+	Summary: "Take tokens from all limits of a policy for the caller id, or from none of them. KEEP applies to every limit of the policy that has no KEEP of its own, except LQ and CC. WARN adds the field warn to the reply for limits that have a WARN. SPLIT adds it too; for a policy with a BAL, it also shows the tokens taken from each limit. The other options are as in RL.ALL. WITH gives the values of the fields {name} in the limits' keys.",
 	Returns: "as [`RL.ALL`](#rlall). If the policy has SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
 	Example: "private 1",
 	Cost:    command.PolicyCheck, Flags: command.Write | command.Fast | command.Decides | command.Blocking, Parse: parseCheck, Reply: replyCheck,

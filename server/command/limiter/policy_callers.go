@@ -25,7 +25,7 @@ var policyCallersRow = command.Row{
 	Summary: "Show how much all callers have used of the limits of a policy, in steps as SCAN does: begin with the cursor 0, and go on with the cursor of " +
 		"each reply until it is 0. A step looks at COUNT keys (default 1000). Only existing keys of the policy's own limits are listed, not those of " +
 		"overrides. With --cluster-replicas, a node lists only the keys of the groups of which it has a replica; ask other nodes for the rest.",
-	Returns: "an array of the next cursor, an array of maps, and an array of the numbers of the groups whose keys are not on this node, empty if the list is complete. Each map has id (the caller's id, null if the key does not contain it), with (an array of the names and values of fields), key, and the fields of [`RL.USAGE`](#rlusage) without history.",
+	Returns: "an array of three elements: the next cursor; an array of maps; and an array of the numbers of the groups whose keys are not on this node, empty if the list is complete. Each map has id (the caller's id, null if the key does not contain it), with (an array of the names and values of fields), key, and the fields of [`RL.USAGE`](#rlusage) without history.",
 	Example: "private 0",
 	Cost:    command.KeyStep, Flags: command.ReadOnly | command.NotInMulti, Run: runPolicyCallers,
 }

@@ -9,17 +9,17 @@ import (
 
 var reservationRows = []command.Row{{
 	Name: "rl.extend", Syntax: "key n tokens [UPTO] [FOR duration] [SPLIT]", Group: "limiter",
-	Summary: "Take more tokens for a request that goes on, from all its limits without a COST, or from none of them. The key is the id that the request was granted AS, and n the number of the extension, counted from 1. Leases are renewed. Repeating the last extension takes nothing. UPTO grants as many tokens as all these limits can give. FOR keeps the request for at least this duration from now on.",
+	Summary: "Take more tokens for a request that goes on, from all its limits without a COST, or from none of them. The key is the id that followed AS in the request; n is the number of the extension, counted from 1. Leases are renewed. Repeating the last extension takes nothing. UPTO grants as many tokens as all these limits can give. FOR keeps the id for at least this duration from now on.",
 	Returns: "as [`RL.ALL`](#rlall), with warn only if SPLIT is given, and at the end the tokens granted to the request and all its extensions together; null if the id is unknown or forgotten. With SPLIT, granted also includes all extensions.", Example: "call:1 1 2 UPTO",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast | command.Decides, Keys: command.ChangedKey, Parse: parseExtend, Reply: replyExtend,
 }, {
 	Name: "rl.settle", Syntax: "key [tokens] [COSTS amount ...]", Group: "limiter",
-	Summary: "Charge the amounts that a request really used instead of those that it took. The key is the id that the request was granted AS. tokens is the amount for each limit without a COST. COSTS gives an amount for each limit; - stands for the amount that was asked for. Unused tokens go back. If more was used, the rest is taken, if necessary as debt. The request's leases end. Repeating the command changes nothing.",
+	Summary: "Charge the amounts that a request really used instead of those that it took. The key is the id that followed AS in the request. tokens is the amount for each limit without a COST. COSTS gives an amount for each limit; - stands for the amount that was asked for. Unused tokens go back. If more was used, the rest is taken, if necessary as debt. The request's leases end. Repeating the command changes nothing.",
 	Returns: "an array of charged, limit, remaining and reset_ms for each limit of the request; null if the id is unknown or forgotten.", Example: "call:1 1",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseSettle, Reply: replySettle,
 }, {
 	Name: "rl.cancel", Syntax: "key", Group: "limiter",
-	Summary: "Give back everything that a request took, and end its leases. The key is the id that the request was granted AS.",
+	Summary: "Give back everything that a request took, and end its leases. The key is the id that followed AS in the request.",
 	Returns: "as [`RL.SETTLE`](#rlsettle).", Example: "call:1",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseCancel, Reply: replySettle,
 }}

@@ -13,7 +13,7 @@ import (
 var clientRows = []command.Row{{
 	Name: "client", Syntax: "subcommand", Group: "connection", Summary: "Inspect and control connections.",
 	Sub: append([]command.Row{
-		{Name: "id", Group: "connection", Summary: "This connection's number.",
+		{Name: "id", Group: "connection", Summary: "The number (id) of this connection.",
 			Returns: "an integer.",
 			Cost:    command.Light, Flags: command.Fast | command.Connection,
 			Run: func(s command.Session, w *resp.Writer, _ [][]byte) { w.Int(s.ID()) }},

@@ -20,7 +20,7 @@ var clusterRows = []command.Row{{
 	Name: "cluster", Syntax: "subcommand", Group: "cluster", Summary: "Describe the cluster to clients that look for the leader.",
 	Sub: []command.Row{
 		{Name: "slots", Group: "cluster", Cost: command.Report, Flags: command.Connection, Summary: "List the nodes that serve the slots. The leader serves all slots, and the other nodes are its replicas. With --groups, each node serves the slots that it leads.",
-			Returns: "an array of one array: 0, 16383, and an array of host, port, id and an empty map for each node that is up, the leader first. An error while no leader is known. With --groups, an array for each range of slots, with one node.",
+			Returns: "an array with one array: 0, 16383, and for each node that is up, the leader first, an array of host, port, id and an empty map. An error while no leader is known. With --groups, an array for each range of slots, with one node.",
 			Run:     ofCluster(runClusterSlots)},
 		{Name: "shards", Group: "cluster", Cost: command.Report, Flags: command.Connection, Summary: "The same as CLUSTER SLOTS, in a newer form.",
 			Returns: "an array of one map of slots and nodes, each a map of id, ip, endpoint, role, health (`online`, or with --groups also `fail`), port and replication-offset, the applied index. An error while no leader is known.",

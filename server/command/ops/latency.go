@@ -15,7 +15,7 @@ var latencyRows = []command.Row{{
 			Returns: "an array with one array for each event: name, Unix seconds of the latest occurrence, its milliseconds, and the maximum milliseconds. Events are `command`, `event-loop` and `expire-cycle`.",
 			Cost:    command.Report, Flags: command.Admin | command.Dangerous, Run: runLatencyLatest},
 		{Name: "history", Syntax: "event", Group: "server", Summary: "The latest occurrences of an event, at most 160.",
-			Returns: "an array with one array of Unix seconds and milliseconds for each.", Example: "command",
+			Returns: "an array with one array for each occurrence: Unix seconds, and its milliseconds.", Example: "command",
 			Cost: command.Report, Flags: command.Admin | command.Dangerous, Run: runLatencyHistory},
 		{Name: "doctor", Group: "server", Summary: "The events that took longer than latency-monitor-threshold, in sentences.",
 			Returns: "text.",
@@ -26,7 +26,7 @@ var latencyRows = []command.Row{{
 				w.Int(int64(s.Server().Observer().ResetLatency(command.Texts(args[2:]))))
 			}},
 		{Name: "histogram", Syntax: "[command ...]", Group: "server", Summary: "Latency histograms of commands since the server started.",
-			Returns: "a map of commands to maps of calls and histogram_usec, a map from microseconds to the number of calls that took at most this time.",
+			Returns: "for each command, a map of calls (their number) and histogram_usec. The latter is a map from microseconds to the number of calls that took at most this time.",
 			Cost:    command.Information, Flags: command.Admin | command.Dangerous, Run: runLatencyHistogram},
 	},
 }}

@@ -55,7 +55,7 @@ var serverRows = []command.Row{{
 }, {
 	Name: "wait", Syntax: "numreplicas timeout", Group: "generic",
 	Summary: "Wait until numreplicas other nodes have acknowledged all earlier writes, at most for timeout milliseconds; 0 means without a limit.",
-	Returns: "the number of other nodes that have acknowledged, an integer; 0 on a standalone server. Within EXEC, it does not wait, and returns half the number of voters, which have certainly acknowledged.",
+	Returns: "the number of other nodes that have acknowledged, an integer; 0 on a standalone server. Within EXEC, it does not wait, and returns half the number of voters: at least so many other nodes acknowledge each write before it is executed.",
 	Example: "0 0",
 	Cost:    command.Light, Flags: command.Blocking | command.Connection, Run: runWait,
 }, {

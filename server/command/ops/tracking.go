@@ -12,7 +12,7 @@ import (
 var trackingRows = []command.Row{
 	{Name: "tracking", Syntax: "status [REDIRECT client-id] [PREFIX prefix ...] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]", Group: "connection",
 		Summary: "Receive a message, an invalidation, when a key that this connection has read changes. With BCAST, receive it when any key changes, or any key that begins with a PREFIX.",
-		Returns: "`OK`. Then, for each changed key, a message of `invalidate` and an array with the key, or null if all keys may have changed. It is a push message of RESP3 or, with REDIRECT, a message on the channel `__redis__:invalidate` of that connection. The refill of a limiter does not count as a change, and neither does a grant from tokens that a node holds in advance.",
+		Returns: "`OK`. Then, for each changed key, a message of `invalidate` and an array with the key, or null if all keys may have changed. It is a push message of RESP3 or, with REDIRECT, a message on the channel `__redis__:invalidate` of the given connection. The refill of a limiter does not count as a change, and neither does a grant from tokens that a node holds in advance.",
 		Example: "ON",
 		Cost:    command.ConnectionPass, Flags: command.Connection | command.NotInMulti,
 		Run: runTracking},

@@ -22,7 +22,7 @@ var transactionRows = []command.Row{{
 }, {
 	Name: "watch", Syntax: "key ...", Group: "transactions", Since: "0.2.0",
 	Summary: "Make the next EXEC do nothing if one of the keys has changed by then. The keys' states are compared, including expiries, so a key that has " +
-		"its old state again counts as unchanged. So does a limiter of which only lent tokens were spent.",
+		"its old state again counts as unchanged. A limiter also counts as unchanged if only lent tokens of it were spent.",
 	Returns: "`OK`; EXEC replies null if a key has changed. A connection watches at most 1024 keys.", Example: "alice:1",
 	Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast | command.NoMulti | command.Transaction,
 	KeyFlags: "RO", Keys: command.ReadKeys, Parse: command.EachKey(engine.Fingerprint), Reply: command.ReplyOK,

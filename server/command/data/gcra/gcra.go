@@ -11,7 +11,7 @@ import (
 
 var gcraRows = []command.Row{{
 	Name: "gcra", Syntax: "key max-burst tokens-per-period period [TOKENS count]", Group: "rate_limit",
-	Summary: "Limit by GCRA, as Redis's command of the same name does, with a clock of milliseconds and in whole microseconds. `NUM_REQUESTS` is an older name of `TOKENS`. The key is data, not one of Stint's limiters. [CL.THROTTLE](#clthrottle) is exact.",
+	Summary: "Limit by GCRA exactly as Redis's command of the same name does: it reads the time in milliseconds, and calculates in whole microseconds. `NUM_REQUESTS` is an older name of `TOKENS`. The key is data, not one of Stint's limiters. Unlike GCRA, [CL.THROTTLE](#clthrottle) decides exactly.",
 	Returns: "limited, 0 or 1; max-burst + 1; tokens left; seconds until the request would be granted, -1 if it was granted or never will be; seconds until all tokens are back.",
 	Example: "hits 15 30 60",
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.UsedKey, Data: data.Code(func(c *data.Call) { gcraCall{c}.take() }),

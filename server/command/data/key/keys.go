@@ -59,7 +59,7 @@ var keyRows = []command.Row{{
 }, {
 	Name: "scan", Syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Group: "generic",
 	Summary: "Iterate over the keys.",
-	Returns: "two elements: the next cursor, `0` at the end, and an array of keys. COUNT is 10 by default and at most 10000; a step with long keys may return fewer.",
+	Returns: "two elements: the next cursor (`0` at the end), and an array of keys. COUNT is 10 by default and at most 10000; a step with long keys may return fewer.",
 	Example: "0",
 	Cost:    command.KeyStep, Flags: command.ReadOnly, Run: runScan, Data: data.Code(scanInScript),
 }, {
