@@ -147,7 +147,7 @@ func find(name string) (command, error) {
 	}
 	nearest := spelling.Nearest(name, append(names, "bench"))
 	if nearest == "bench" {
-		return command{}, cli.Errorf("unknown command '%s'; to load a server, use redis-benchmark as docs/performance.md shows", name)
+		return command{}, cli.Errorf("unknown command '%s'; to load a server, use redis-benchmark, as in 'redis-benchmark -r 100000 TB.ACQUIRE user:__rand_int__ 100 10/s'", name)
 	}
 	return command{}, cli.Errorf("unknown command '%s'%s", name, cli.DidYouMean(nearest, "; 'stint help' lists the commands"))
 }
