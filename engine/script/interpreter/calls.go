@@ -15,7 +15,7 @@ func (c *compiler) prepare(e *syntax.Call) prepare {
 		return func(fr *frame) value.Value {
 			o := object.get(fr)
 			fr.at = e.Node
-			f := fr.L.indexPlain(o, name)
+			f := fr.L.index(o, name, true)
 			fr.L.stack = append(fr.L.stack, o)
 			push(fr)
 			fr.at = e.Node

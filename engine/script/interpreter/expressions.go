@@ -113,7 +113,7 @@ func (c *compiler) index(e *syntax.Index) eval {
 			}
 		}
 		fr.at = e.Node
-		return fr.L.indexPlain(o, k)
+		return fr.L.index(o, k, true)
 	}
 }
 

@@ -48,26 +48,25 @@ func (L *Thread) failTable(doing string, operand int) {
 	L.failNative(badValueText("table", doing, p.operand(operand)))
 }
 
-// invoke calls a metamethod, for a price. Two of the calls that may be nested are taken, of which only the metamethod's
-// has a level in messages.
-func (L *Thread) invoke(f value.Value, args ...value.Value) value.Value {
+// invoke calls a metamethod. With isPlain it is called like any function, and the script pays nothing beyond what the
+// metamethod does. Otherwise it has a price, and two of the calls that may be nested are taken, of which only the
+// metamethod's has a level in messages.
+func (L *Thread) invoke(isPlain bool, f value.Value, args ...value.Value) value.Value {
+	mark := len(L.stack)
+	L.stack = append(L.stack, args...)
+	if isPlain {
+		return L.call1(f, mark)
+	}
 	L.Charge(InvokePrice)
 	caller := L.frames[L.depth-1]
 	if caller.function == nil {
-		return L.invokePlain(f, args...)
+		return L.call1(f, mark)
 	}
 	fr := L.push(caller.function)
 	fr.at, fr.tailCalls = caller.at, -1
-	result := L.invokePlain(f, args...)
+	result := L.call1(f, mark)
 	L.pop()
 	return result
-}
-
-// invokePlain calls a metamethod like any function. The script pays nothing beyond what the metamethod does.
-func (L *Thread) invokePlain(f value.Value, args ...value.Value) value.Value {
-	mark := len(L.stack)
-	L.stack = append(L.stack, args...)
-	return L.call1(f, mark)
 }
 
 // operation is an arithmetic operator.
@@ -111,7 +110,7 @@ func (L *Thread) arithmetic(op *operation, a, b value.Value) value.Value {
 		f = metamethod2(a, b, op.event)
 	}
 	if isPlain && !f.IsNil() {
-		return L.invokePlain(f, a, b)
+		return L.invoke(true, f, a, b)
 	}
 	x, ok := L.AsNumber(a)
 	y, ok2 := x, ok
@@ -122,7 +121,7 @@ func (L *Thread) arithmetic(op *operation, a, b value.Value) value.Value {
 	case ok && ok2:
 		return value.Result(op.operate(L, x, y))
 	case !f.IsNil():
-		return L.invoke(f, a, b)
+		return L.invoke(false, f, a, b)
 	case ok:
 		L.failValue(b, "perform arithmetic on", 1)
 	case isPlain && b.Table() != nil:
@@ -144,13 +143,8 @@ func (L *Thread) length(v value.Value) value.Value {
 	return value.Int(t.Len())
 }
 
-// indexPlain is object[key] for a key that is constant or a number.
-func (L *Thread) indexPlain(object, key value.Value) value.Value {
-	return L.indexBy(object, key, (*Thread).invokePlain, func() { L.failNative("loop in gettable") })
-}
-
-// indexBy is object[key] by tables, and by functions that invoke calls.
-func (L *Thread) indexBy(object, key value.Value, invoke func(L *Thread, f value.Value, args ...value.Value) value.Value, fail func()) value.Value {
+// index is object[key]. With isPlain the key is constant or a number.
+func (L *Thread) index(object, key value.Value, isPlain bool) value.Value {
 	for i := range maxIndexes {
 		var next value.Value
 		if t := object.Table(); t != nil {
@@ -166,12 +160,20 @@ func (L *Thread) indexBy(object, key value.Value, invoke func(L *Thread, f value
 			L.failValue(object, "index", i) // only the first object has a name
 		}
 		if AsFunction(next) != nil {
-			return invoke(L, next, object, key)
+			return L.invoke(isPlain, next, object, key)
 		}
 		object = next
 	}
-	fail()
+	L.failLoop("gettable", isPlain)
 	return value.Nil
+}
+
+// failLoop raises that the chain of tables that an index goes through is too long.
+func (L *Thread) failLoop(where string, isPlain bool) {
+	if isPlain {
+		L.failNative("loop in " + where)
+	}
+	L.Fail("loop in %s", where)
 }
 
 // Index is object[key], for which a text as the key is charged.
@@ -179,7 +181,7 @@ func (L *Thread) Index(object, key value.Value) value.Value {
 	if key.IsString() {
 		L.ChargeBytes(len(key.Text()))
 	}
-	return L.indexBy(object, key, (*Thread).invoke, func() { L.Fail("loop in gettable") })
+	return L.index(object, key, false)
 }
 
 // argument is KEYS[i] or ARGV[i].
@@ -187,7 +189,7 @@ func (L *Thread) argument(isArgv bool, i int) value.Value {
 	a := L.run.argumentsOf(isArgv)
 	switch {
 	case a.table != nil:
-		return L.indexPlain(value.OfTable(a.table), value.Int(i))
+		return L.index(value.OfTable(a.table), value.Int(i), true)
 	case i <= len(a.texts):
 		return value.OfBytes(a.texts[i-1]) // the request outlives the run
 	}
@@ -215,19 +217,12 @@ func (L *Thread) setIndex(object, key, v value.Value, isPlain bool) {
 			return
 		}
 		if AsFunction(next) != nil {
-			if isPlain {
-				L.invokePlain(next, object, key, v)
-			} else {
-				L.invoke(next, object, key, v)
-			}
+			L.invoke(isPlain, next, object, key, v)
 			return
 		}
 		object = next
 	}
-	if isPlain {
-		L.failNative("loop in settable")
-	}
-	L.Fail("loop in settable")
+	L.failLoop("settable", isPlain)
 }
 
 // concat is a .. b .. c, from the right, of the values on the stack from mark on.
@@ -269,7 +264,7 @@ func (L *Thread) concatValues(mark, n int) value.Value {
 			}
 			L.failValue(left, "concatenate", i-1)
 		}
-		right = L.invoke(f, left, right)
+		right = L.invoke(false, f, left, right)
 	}
 	L.stack = L.stack[:mark]
 	return right
@@ -292,10 +287,10 @@ func (L *Thread) ordered(a, b value.Value, event string) bool {
 	}
 	if a.Kind() == b.Kind() {
 		if f := Metamethod(a, event); !f.IsNil() && f == Metamethod(b, event) {
-			return L.invoke(f, a, b).IsTrue()
+			return L.invoke(false, f, a, b).IsTrue()
 		}
 		if f := Metamethod(a, "__lt"); event == "__le" && !f.IsNil() && f == Metamethod(b, "__lt") {
-			return !L.invoke(f, b, a).IsTrue()
+			return !L.invoke(false, f, b, a).IsTrue()
 		}
 	}
 	L.Fail("%s", CompareText(a, b))
@@ -316,5 +311,5 @@ func (L *Thread) Equal(a, b value.Value) bool {
 		return a.Equal(b)
 	}
 	f := Metamethod(a, "__eq")
-	return !f.IsNil() && f == Metamethod(b, "__eq") && L.invokePlain(f, a, b).IsTrue()
+	return !f.IsNil() && f == Metamethod(b, "__eq") && L.invoke(true, f, a, b).IsTrue()
 }

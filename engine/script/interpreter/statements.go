@@ -91,14 +91,8 @@ func (c *compiler) locals(s *syntax.Declare) exec {
 	return func(fr *frame) signal {
 		L := fr.L
 		mark := len(L.stack)
-		n := push(fr)
-		for i, local := range s.Locals {
-			v := value.Nil
-			if i < n {
-				v = L.stack[mark+i]
-			}
-			fr.declare(local, v)
-		}
+		push(fr)
+		fr.declareAll(s.Locals, L.stack[mark:])
 		L.stack = L.stack[:mark]
 		return normal
 	}
@@ -160,14 +154,20 @@ func (c *compiler) branch(s *syntax.If) exec {
 	}
 }
 
+// round runs the body of a loop once. It reports whether that ends the loop, and how the statements after the loop go on.
+func (fr *frame) round(body []exec) (ends bool, after signal) {
+	if after = fr.run(body); after == broken {
+		return true, normal
+	}
+	return after != normal, after
+}
+
 func (c *compiler) while(s *syntax.While) exec {
 	is, body := c.condition(s.Condition), c.block(s.Body)
 	return func(fr *frame) signal {
 		for is(fr) {
-			if done := fr.run(body); done == broken {
-				break
-			} else if done != normal {
-				return done
+			if ends, after := fr.round(body); ends {
+				return after
 			}
 		}
 		return normal
@@ -179,16 +179,13 @@ func (c *compiler) repeat(s *syntax.Repeat) exec {
 	is := c.condition(s.Condition)
 	return func(fr *frame) signal {
 		for {
-			if done := fr.run(body); done == broken {
-				break
-			} else if done != normal {
-				return done
+			if ends, after := fr.round(body); ends {
+				return after
 			}
 			if is(fr) {
-				break
+				return normal
 			}
 		}
-		return normal
 	}
 }
 
@@ -212,10 +209,8 @@ func (c *compiler) numericFor(s *syntax.NumericFor) exec {
 				return normal
 			}
 			fr.declare(s.Variable, value.Number(x))
-			if done := fr.run(body); done == broken {
-				return normal
-			} else if done != normal {
-				return done
+			if ends, after := fr.round(body); ends {
+				return after
 			}
 		}
 	}
@@ -245,25 +240,16 @@ func (c *compiler) genericFor(s *syntax.GenericFor) exec {
 		for {
 			L.stack = append(L.stack, state, control)
 			fr.at = s.Node
-			n := L.call(f, mark)
-			for i, local := range s.Locals {
-				v := value.Nil
-				if i < n {
-					v = L.stack[mark+i]
-				}
-				if i == 0 {
-					control = v
-				}
-				fr.declare(local, v)
-			}
+			L.call(f, mark)
+			results := L.stack[mark:]
 			L.stack = L.stack[:mark]
-			if control.IsNil() {
+			if len(results) == 0 || results[0].IsNil() {
 				return normal
 			}
-			if done := fr.run(body); done == broken {
-				return normal
-			} else if done != normal {
-				return done
+			control = results[0]
+			fr.declareAll(s.Locals, results)
+			if ends, after := fr.round(body); ends {
+				return after
 			}
 		}
 	}

@@ -118,13 +118,7 @@ func (fr *frame) bind(mark int) {
 	room := L.allocate(held + further)
 	fr.locals, fr.varargs = room[:held:held], room[held:]
 	copy(fr.locals[p.slots:], p.constants)
-	for i, local := range p.parameters {
-		v := value.Nil
-		if i < len(args) {
-			v = args[i]
-		}
-		fr.declare(local, v)
-	}
+	fr.declareAll(p.parameters, args)
 	if further > 0 {
 		copy(fr.varargs, args[len(p.parameters):])
 	}
@@ -154,6 +148,17 @@ func (fr *frame) declare(local *syntax.Local, v value.Value) {
 		v = boxed(v)
 	}
 	fr.locals[local.Slot] = v
+}
+
+// declareAll gives new locals the first of some values, and nil to those for which there is none.
+func (fr *frame) declareAll(locals []*syntax.Local, values []value.Value) {
+	for i, local := range locals {
+		v := value.Nil
+		if i < len(values) {
+			v = values[i]
+		}
+		fr.declare(local, v)
+	}
 }
 
 // execute runs the frame's function, and what it calls last. It leaves the results on the stack, and returns their number.
@@ -247,12 +252,9 @@ func (L *Thread) PushAll(list []value.Value) int {
 	return len(list)
 }
 
-// Call calls a value with arguments from a Go function, and returns its first result.
+// Call calls a value with arguments from a Go function, for a price, and returns its first result.
 func (L *Thread) Call(f value.Value, args ...value.Value) value.Value {
-	L.Charge(InvokePrice)
-	mark := len(L.stack)
-	L.stack = append(L.stack, args...)
-	return L.call1(f, mark)
+	return L.invoke(false, f, args...)
 }
 
 // CallPushed calls a value with the arguments that a function pushes, and returns its first result. It takes no price.

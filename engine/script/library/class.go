@@ -16,20 +16,19 @@ func (m *matcher) classEnd(p int) int {
 		if p < len(m.pattern) && m.pattern[p] == '^' {
 			p++
 		}
-		for first := true; first || m.pattern[p] != ']'; first = false {
+		for first := true; ; first = false {
 			if p >= len(m.pattern) {
 				m.fail("malformed pattern (missing ']')")
+			}
+			if m.pattern[p] == ']' && !first {
+				return p + 1
 			}
 			m.work++
 			if m.pattern[p] == '%' && p+1 < len(m.pattern) {
 				p++
 			}
 			p++
-			if p >= len(m.pattern) {
-				m.fail("malformed pattern (missing ']')")
-			}
 		}
-		return p + 1
 	}
 	return p
 }
