@@ -10,6 +10,9 @@ import (
 // arguments that it does not take, and for errors, which name the function.
 type Direct func(L *Thread, args []value.Value) (result value.Value, done bool)
 
+// Unary is a [Direct] for calls with one argument.
+type Unary func(L *Thread, arg value.Value) (result value.Value, done bool)
+
 // Site is a call in a script of a function that has a [Direct]. What is known of it when the script is compiled may
 // choose the Direct.
 type Site struct {
@@ -17,8 +20,11 @@ type Site struct {
 	Unused bool        // nobody reads the result
 }
 
-// directs are the makers of Directs, by the names of the builtins.
-var directs map[string]func(s Site) Direct
+// directs are the makers of Directs, and unaries the functions of one argument, by the names of the builtins.
+var (
+	directs map[string]func(s Site) Direct
+	unaries map[string]Unary
+)
 
 // builtin is the name of a builtin that an expression always is, or "".
 func (c *compiler) builtin(e syntax.Expr) string {
@@ -31,11 +37,16 @@ func (c *compiler) builtin(e syntax.Expr) string {
 	return ""
 }
 
-// direct is a call of a builtin by its Direct, or nil if it has none.
+// direct is a call of a builtin by its Direct or its Unary, or nil if it has none.
 func (c *compiler) direct(e *syntax.Call, unused bool) eval {
 	name := c.builtin(e.Func)
-	of, known := directs[name]
-	if !known || e.Method != "" {
+	unary, of := unaries[name], directs[name]
+	switch {
+	case e.Method != "":
+		return nil
+	case unary != nil && len(e.Args) == 1 && !hasMany(e.Args[0]):
+		return c.unaryCall(e, unary, Builtins[name])
+	case of == nil:
 		return nil
 	}
 	site := Site{Unused: unused}
@@ -44,20 +55,11 @@ func (c *compiler) direct(e *syntax.Call, unused bool) eval {
 			site.First = first.Value
 		}
 	}
-	d := &directCall{function: Builtins[name], call: of(site), node: e.Node}
-	if len(e.Args) == 1 && !hasMany(e.Args[0]) {
-		d.only = c.operand(e.Args[0])
-	} else {
-		d.push = c.list(e.Args)
-	}
+	d := &directCall{c.list(e.Args), Builtins[name], of(site), e.Node}
 	return func(fr *frame) value.Value {
 		L := fr.L
 		mark := len(L.stack)
-		if d.push != nil {
-			d.push(fr)
-		} else {
-			L.Push(d.only.get(fr))
-		}
+		d.push(fr)
 		fr.at = d.node
 		if L.depth < maxCalls {
 			if v, done := d.call(L, L.stack[mark:]); done {
@@ -71,9 +73,24 @@ func (c *compiler) direct(e *syntax.Call, unused bool) eval {
 
 // directCall is what the closure of such a call needs, in one place that is found again after each part.
 type directCall struct {
-	push     evals   // of the arguments, if they are not one
-	only     operand // or the only argument
+	push     evals // of the arguments
 	function value.Value
 	call     Direct
 	node     int
+}
+
+func (c *compiler) unaryCall(e *syntax.Call, unary Unary, function value.Value) eval {
+	arg := c.operand(e.Args[0])
+	return func(fr *frame) value.Value {
+		L, v := fr.L, arg.get(fr)
+		fr.at = e.Node
+		if L.depth < maxCalls {
+			if result, done := unary(L, v); done {
+				return result
+			}
+		}
+		mark := len(L.stack)
+		L.Push(v)
+		return L.call1(function, mark)
+	}
 }

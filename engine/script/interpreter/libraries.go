@@ -22,6 +22,7 @@ var (
 type Library struct {
 	Functions map[string]GoFunction
 	Directs   map[string]func(Site) Direct // of some of the functions
+	Unaries   map[string]Unary             // of some others
 	Constants map[string]value.Value
 }
 
@@ -29,7 +30,7 @@ type Library struct {
 // the libraries. The functions of the library without a name are globals.
 func Install(libraries map[string]Library) {
 	everything := &value.Table{}
-	directs = map[string]func(Site) Direct{}
+	directs, unaries = map[string]func(Site) Direct{}, map[string]Unary{}
 	libraries = maps.Clone(libraries)
 	libraries["coroutine"] = Library{Functions: coroutineFunctions}
 	for _, name := range sortedKeys(libraries) {
@@ -62,6 +63,9 @@ func fill(t *value.Table, path string, from Library) {
 	}
 	for name, direct := range from.Directs {
 		directs["("+path+name+")"] = direct
+	}
+	for name, unary := range from.Unaries {
+		unaries["("+path+name+")"] = unary
 	}
 	for _, name := range sortedKeys(from.Constants) {
 		add(t, path+name, name, from.Constants[name])

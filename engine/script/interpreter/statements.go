@@ -81,6 +81,9 @@ func (c *compiler) locals(s *syntax.Declare) exec {
 		}
 		v := c.operand(s.Values[0])
 		c.declare(local)
+		if !local.Captured {
+			return c.assignLocal(local, v)
+		}
 		return func(fr *frame) signal {
 			fr.declare(local, v.get(fr))
 			return normal

@@ -21,10 +21,7 @@ var baseFunctions = map[string]interpreter.GoFunction{
 	"unpack":       unpack,
 }
 
-var baseDirects = map[string]func(interpreter.Site) interpreter.Direct{
-	"tonumber": always(directToNumber),
-	"tostring": always(directToString),
-}
+var baseUnaries = map[string]interpreter.Unary{"tonumber": unaryToNumber, "tostring": unaryToString}
 
 func assert(L *interpreter.Thread) int {
 	if !L.CheckAny(1).IsTrue() {
@@ -96,7 +93,7 @@ func toNumber(L *interpreter.Thread) int {
 	base := L.OptInt(2, 10)
 	L.CheckAny(1)
 	if base == 10 {
-		v, _ := directToNumber(L, L.Args()[:1])
+		v, _ := unaryToNumber(L, L.Get(1))
 		L.Push(v)
 		return 1
 	}
@@ -113,7 +110,7 @@ func toNumber(L *interpreter.Thread) int {
 
 func toString(L *interpreter.Thread) int {
 	v := L.CheckAny(1)
-	if text, done := directToString(L, L.Args()[:1]); done {
+	if text, done := unaryToString(L, v); done {
 		L.Push(text)
 		return 1
 	}
@@ -148,11 +145,7 @@ func unpack(L *interpreter.Thread) int {
 	return last - first + 1
 }
 
-func directToNumber(L *interpreter.Thread, args []value.Value) (value.Value, bool) {
-	if len(args) != 1 {
-		return value.Nil, false
-	}
-	v := args[0]
+func unaryToNumber(L *interpreter.Thread, v value.Value) (value.Value, bool) {
 	if v.IsNumber() {
 		return value.Result(v.Float()), true
 	}
@@ -166,11 +159,7 @@ func directToNumber(L *interpreter.Thread, args []value.Value) (value.Value, boo
 	return value.Result(x), true
 }
 
-func directToString(L *interpreter.Thread, args []value.Value) (value.Value, bool) {
-	if len(args) != 1 {
-		return value.Nil, false
-	}
-	v := args[0]
+func unaryToString(L *interpreter.Thread, v value.Value) (value.Value, bool) {
 	switch {
 	case v.IsNumber():
 		return L.NumberText(v.Float()), true
@@ -204,9 +193,4 @@ func nextItem(L *interpreter.Thread) int {
 	L.Push(value.Int(i))
 	L.Push(v)
 	return 2
-}
-
-// always is the maker of a [interpreter.Direct] that all calls share.
-func always(d interpreter.Direct) func(interpreter.Site) interpreter.Direct {
-	return func(interpreter.Site) interpreter.Direct { return d }
 }

@@ -27,11 +27,11 @@ func (k *kept) Reset() { k.random, k.json = firstRandom, defaultJSON }
 // All are the libraries by name.
 func All() map[string]interpreter.Library {
 	return map[string]interpreter.Library{
-		"":         {Functions: baseFunctions, Directs: baseDirects},
+		"":         {Functions: baseFunctions, Unaries: baseUnaries},
 		"bit":      {Functions: bitFunctions},
 		"cjson":    {Functions: jsonFunctions, Constants: jsonConstants},
 		"cmsgpack": {Functions: packFunctions, Constants: packConstants},
-		"math":     {Functions: mathFunctions, Directs: mathDirects, Constants: mathConstants},
+		"math":     {Functions: mathFunctions, Directs: mathDirects, Unaries: mathUnaries, Constants: mathConstants},
 		"string":   {Functions: stringFunctions, Directs: stringDirects},
 		"struct":   {Functions: structFunctions},
 		"table":    {Functions: tableFunctions},

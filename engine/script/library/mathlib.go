@@ -93,11 +93,11 @@ var mathFunctions = map[string]interpreter.GoFunction{
 	},
 }
 
-// mathDirects are the functions of which limiters make use.
-var mathDirects = map[string]func(interpreter.Site) interpreter.Direct{
-	"abs": directOf1(math.Abs), "ceil": directOf1(math.Ceil), "floor": directOf1(math.Floor),
-	"max": directExtreme(greater), "min": directExtreme(less),
-}
+// mathUnaries and mathDirects are the functions of which limiters make use.
+var (
+	mathUnaries = map[string]interpreter.Unary{"abs": unaryOf(math.Abs), "ceil": unaryOf(math.Ceil), "floor": unaryOf(math.Floor)}
+	mathDirects = map[string]func(interpreter.Site) interpreter.Direct{"max": directExtreme(greater), "min": directExtreme(less)}
+)
 
 func greater(a, b float64) bool { return a > b }
 
@@ -105,7 +105,7 @@ func less(a, b float64) bool { return a < b }
 
 // directExtreme is the [interpreter.Direct] of extreme for two numbers.
 func directExtreme(better func(a, b float64) bool) func(interpreter.Site) interpreter.Direct {
-	return always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
+	direct := func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
 		if len(args) != 2 || !args[0].IsNumber() || !args[1].IsNumber() {
 			return value.Nil, false
 		}
@@ -114,7 +114,8 @@ func directExtreme(better func(a, b float64) bool) func(interpreter.Site) interp
 			best = x
 		}
 		return value.Result(best), true
-	})
+	}
+	return func(interpreter.Site) interpreter.Direct { return direct }
 }
 
 func extreme(L *interpreter.Thread, better func(a, b float64) bool) int {
@@ -163,12 +164,12 @@ func mathRandom(L *interpreter.Thread) int {
 	return 0
 }
 
-// directOf1 is the [interpreter.Direct] of a function of one number.
-func directOf1(f func(float64) float64) func(interpreter.Site) interpreter.Direct {
-	return always(func(_ *interpreter.Thread, args []value.Value) (value.Value, bool) {
-		if len(args) == 1 && args[0].IsNumber() {
-			return value.Result(f(args[0].Float())), true
+// unaryOf is the [interpreter.Unary] of a function of one number.
+func unaryOf(f func(float64) float64) interpreter.Unary {
+	return func(_ *interpreter.Thread, v value.Value) (value.Value, bool) {
+		if v.IsNumber() {
+			return value.Result(f(v.Float())), true
 		}
 		return value.Nil, false
-	})
+	}
 }
