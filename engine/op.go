@@ -75,6 +75,7 @@ const (
 	Merged       = UpTo         // Lend: Loan has requests that wait
 	Whole        = Force        // Lend: up to all tokens that are available, not only a part of them
 	WriteOnly    = Force        // Script: Key says which declared keys may not be read
+	Unread       = FixedCost    // Script: nobody reads the reply, which is left out
 	Else         = DeclaredOnly // of a balance, the last part: it gives what the limits before it cannot, see package request
 )
 

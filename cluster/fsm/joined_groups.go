@@ -85,8 +85,11 @@ func giveResults(c *call.Call, results []engine.Result) {
 // applyDiscarding applies a group whose results nobody waits for, without building lists.
 func (f *Machine) applyDiscarding(now int64, g call.Group) {
 	for i := range f.ops {
-		if f.ops[i].Verb.Lists() || f.ops[i].Verb == engine.Fingerprint {
-			f.ops[i].Verb = engine.Look
+		switch op := &f.ops[i]; {
+		case op.Verb.Lists() || op.Verb == engine.Fingerprint:
+			op.Verb = engine.Look
+		case op.Verb == engine.Script:
+			op.Options |= engine.Unread
 		}
 	}
 	results := f.scratch(g.Count)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -11,6 +12,8 @@ import (
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
+	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -93,4 +96,35 @@ func randomOps(rng *rand.Rand) (ops []engine.Op, unanswered []uint32) {
 		}
 	}
 	return ops, unanswered
+}
+
+// scriptOptions notes the options of the scripts that it carries out.
+type scriptOptions struct {
+	transaction.Commands
+	seen []engine.Option
+}
+
+func (s *scriptOptions) Run(_ *transaction.Tx, op *engine.Op, _ *engine.Result) {
+	s.seen = append(s.seen, op.Options)
+}
+
+// Only the node whose call an entry has makes replies of its scripts.
+func TestScriptsOfOthersAreUnread(t *testing.T) {
+	scripts := &scriptOptions{}
+	f := newTestFSM(t)
+	f.Store = store.New(store.Config{Shards: 1, Replicated: true, Commands: scripts})
+	defer f.Store.Close()
+	script := engine.Op{Verb: engine.Script, Tokens: 1, Args: [][]byte{[]byte("EVAL"), []byte("return 1"), []byte("0")}}
+	batch := &engine.Batch{Ops: []engine.Op{script}, Results: make([]engine.Result, 1), Done: func() {}}
+	entry := call.AppendGroup(make([]byte, EntryHead), &opcodec.Writer{}, batch, nil)
+	for index, proposer := range []uint64{f.OwnID, f.OwnID + 1} {
+		own := &call.Call{Batch: batch}
+		own.Send()
+		f.TakeCalls = func(uint64) []*call.Call { return []*call.Call{own} }
+		StampEntry(entry, KindDecisions, 10, proposer, 1)
+		f.Apply(&raft.Log{Index: uint64(index + 1), Data: entry})
+	}
+	if want := []engine.Option{0, engine.Unread}; f.Broken != nil || !slices.Equal(scripts.seen, want) {
+		t.Errorf("options %v, want %v (%v)", scripts.seen, want, f.Broken)
+	}
 }

@@ -269,7 +269,7 @@ func stepsOf(t *testing.T, statement string) int {
 		if err != nil {
 			t.Fatalf("%.100s: %v", statement, err)
 		}
-		program.runWithin(4*Budget, nil, nil, nil, newMemory())
+		program.runWithin(4*Budget, nil, true, nil, nil, newMemory())
 		steps[i] = program.Steps()
 	}
 	if steps[1] == 4*Budget {

@@ -83,7 +83,7 @@ func cpuOf(script string) (ms float64) {
 // runOnce compiles a script and runs it within a quarter of the budget.
 func runOnce(script string) (reply []byte) {
 	if program, err := Compile([]byte(script)); err == nil {
-		reply = program.runWithin(Budget/4, nil, nil, nil, newMemory())
+		reply = program.runWithin(Budget/4, nil, true, nil, nil, newMemory())
 	}
 	return reply
 }

@@ -136,11 +136,16 @@ func SHA1(body []byte) string {
 
 // Run executes the script and appends its reply, in RESP2, to reply.
 func (p *Program) Run(reply []byte, keys, argv [][]byte, caller Caller) []byte {
-	return p.runWithin(Budget, reply, keys, argv, caller)
+	return p.runWithin(Budget, reply, true, keys, argv, caller)
 }
 
-// runWithin is Run within a budget.
-func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, caller Caller) []byte {
+// RunUnread is Run without a reply, as replicas do that answer nobody. What the script changes, and its steps, are the same.
+func (p *Program) RunUnread(keys, argv [][]byte, caller Caller) {
+	p.runWithin(Budget, nil, false, keys, argv, caller)
+}
+
+// runWithin is Run within a budget, for a reply that is read or not.
+func (p *Program) runWithin(budget int, reply []byte, isRead bool, keys, argv [][]byte, caller Caller) []byte {
 	m := machines.Get().(*machine)
 	m.start(p, budget, keys, argv, caller)
 	start := len(reply)
@@ -150,9 +155,11 @@ func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, calle
 	}
 	result, failed := m.run.Execute(p.function)
 	p.note(budget - max(0, m.run.Left()))
-	if failed != nil {
+	switch {
+	case !isRead:
+	case failed != nil:
 		reply = appendError(reply, failed.Reply(p.sha))
-	} else {
+	default:
 		w := replyWriter{run: m.run, resp3: m.resp3}
 		reply = w.write(reply, result, 0)
 		if w.failed != "" {

@@ -143,7 +143,11 @@ func runScript(c *Call, program *script.Program) {
 	// In a cluster, MONITOR shows the calls once: of the attempt that the leader makes before it proposes the script.
 	caller.isWatched = c.Tx.Alone() && c.executor.isWatched()
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
-	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], caller)
+	if keys, argv := c.Args[from:to], c.Args[to:]; c.op.Options&engine.Unread == 0 {
+		c.Writer.Buf = program.Run(c.Writer.Buf, keys, argv, caller)
+	} else {
+		program.RunUnread(keys, argv, caller)
+	}
 	if caller.expired {
 		c.Tx.Drop()
 	}
