@@ -42,6 +42,17 @@ func (r *PartReader) Take(n uint64) []byte {
 	return b
 }
 
+// Text reads a varint, and as many bytes. They are not copied.
+func (r *PartReader) Text() []byte {
+	if len(r.Rest) == 0 || r.Rest[0] >= 0x80 || int(r.Rest[0]) >= len(r.Rest) {
+		return r.Take(r.Uvarint())
+	}
+	end := 1 + int(r.Rest[0]) // most are short
+	b := r.Rest[1:end:end]
+	r.Rest = r.Rest[end:]
+	return b
+}
+
 // Byte reads one byte.
 func (r *PartReader) Byte() byte {
 	if len(r.Rest) == 0 {

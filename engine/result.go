@@ -201,7 +201,7 @@ func (res *Result) Details() (all []limits.Param) {
 		return nil
 	}
 	for r := (PartReader{Rest: res.Reply}); len(r.Rest) > 0; {
-		p := limits.Param{Name: string(r.Take(r.Uvarint())), Text: string(r.Take(r.Uvarint()))}
+		p := limits.Param{Name: string(r.Text()), Text: string(r.Text())}
 		if r.Bad {
 			return nil
 		}

@@ -3,6 +3,7 @@ package call
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
@@ -102,7 +103,7 @@ func NextGroup(b []byte) (g Group, rest []byte, err error) {
 func ReadGroup(r *opcodec.Reader, g Group, ops []engine.Op) ([]engine.Op, error) {
 	r.Reset(g.Ops)
 	for range g.Count {
-		ops = append(ops, engine.Op{})
+		ops = slices.Grow(ops, 1)[:len(ops)+1] // Next sets all of it
 		if err := r.Next(&ops[len(ops)-1]); err != nil {
 			return nil, err
 		}

@@ -104,7 +104,7 @@ func (s *shardSet) unlockAll() {
 // Instant returns the time at which an operation on several shards is decided, which are locked: now, or the time of
 // the last operation that could change keys of any of them, whichever is later.
 func (s *shardSet) Instant(order []uint32, now int64, writes bool) int64 {
-	for range 2 { // the second time they all have the latest
+	for range min(len(order), 2) { // the second time they all have the latest
 		for _, n := range order {
 			now = s.shards[n].latest.instant(now, writes)
 		}

@@ -39,7 +39,7 @@ func ValidLog(log []byte) bool {
 	for len(r.Rest) > 0 && !r.Bad {
 		r.Byte()
 		r.Uvarint()
-		r.Take(r.Uvarint())
+		r.Text()
 	}
 	return !r.Bad
 }
@@ -53,7 +53,7 @@ func (v *Value) Redo(after uint64, log []byte) (ok bool) {
 	}
 	for ; len(r.Rest) > 0; after++ {
 		op, number := r.Byte(), r.Uvarint()
-		part := r.Take(r.Uvarint())
+		part := r.Text()
 		if after >= v.Version && !v.redo(op, number, part) {
 			return false
 		}

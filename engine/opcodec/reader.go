@@ -95,7 +95,7 @@ func (r *Reader) readArgs(op *engine.Op) bool {
 	}
 	first := len(r.args)
 	for range n {
-		r.args = append(r.args, r.in.Take(r.in.Uvarint()))
+		r.args = append(r.args, r.in.Text())
 	}
 	op.Args = r.args[first:len(r.args):len(r.args)]
 	op.KeyFrom, op.KeyCount = r.in.uint32(), r.in.uint32()
@@ -153,10 +153,10 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 		return false
 	}
 	if there&fieldKey != 0 {
-		op.Key = in.Take(in.Uvarint())
+		op.Key = in.Text()
 	}
 	if there&fieldWho != 0 {
-		op.Who = in.Take(in.Uvarint())
+		op.Who = in.Text()
 	}
 	if fields&fieldTokens != 0 {
 		op.Tokens = usualTokens

@@ -146,7 +146,7 @@ func (r *byteReader) result(res *engine.Result, whole bool) bool {
 		return false
 	}
 	if res.Reply = res.Reply[:0]; flags&resultReply != 0 {
-		res.Reply = append(res.Reply, r.Take(r.Uvarint())...)
+		res.Reply = append(res.Reply, r.Text()...)
 	}
 	if flags&resultLent != 0 {
 		res.Lent, res.Number = int64(r.Uvarint()), r.Uvarint()

@@ -296,9 +296,9 @@ func NextPart(r *engine.PartReader) (p Part) {
 	if algorithm&hasMarks != 0 {
 		p.marks = readMarks(r)
 	}
-	p.Key = r.Take(r.Uvarint())
+	p.Key = r.Text()
 	if has&hasHolder != 0 {
-		p.Who = r.Take(r.Uvarint())
+		p.Who = r.Text()
 	}
 	return p
 }
