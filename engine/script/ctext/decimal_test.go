@@ -41,3 +41,24 @@ func TestDecimal(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeNumbers compares whole numbers with strconv, such as the times in microseconds that scripts pass to commands.
+func TestWholeNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200_000 {
+		x := float64(int64(r.Uint64()) >> r.IntN(64))
+		for _, precision := range []int{14, 17} {
+			want := strconv.FormatFloat(x, 'g', precision, 64)
+			if got := string(AppendNumber(nil, x, precision)); got != want {
+				t.Fatalf("%v with %d digits: %s, want %s", x, precision, got, want)
+			}
+		}
+	}
+	for _, x := range []float64{1e14 - 1, 1e14, 1e17 - 16, 1e17, 1e17 + 16} {
+		for _, x := range []float64{x, -x} {
+			if got, want := string(AppendNumber(nil, x, 17)), strconv.FormatFloat(x, 'g', 17, 64); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
+	}
+}

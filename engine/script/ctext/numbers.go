@@ -136,7 +136,8 @@ func NumeralEnd(s string, digit func(byte) bool, exponent byte) int {
 // AppendNumber appends a number as C's "%.*g" writes it. Every NaN is "-nan": an operation without a result yields that NaN
 // on x86-64.
 func AppendNumber(dst []byte, x float64, precision int) []byte {
-	if n := int64(x); float64(n) == x && n > -1e14 && n < 1e14 && (n != 0 || !math.Signbit(x)) {
+	most := int64(powersOfTen[max(precision, 14)]) // whole numbers below have no exponent
+	if n := int64(x); float64(n) == x && n > -most && n < most && (n != 0 || !math.Signbit(x)) {
 		return digits.Append(dst, n)
 	}
 	switch {
