@@ -119,7 +119,7 @@ var within = map[string][]string{
 	"server/upstream":            {"engine", "engine/glob", "engine/purse", "engine/slot", "internal/atomicfile", "internal/closenotify", "internal/loans", "server/clock", "server/command", "server/decider"},
 	"server/command":             {"engine", "engine/digits", "engine/glob", "engine/slot", "server/localstore", "server/resp", "server/tracking", "internal/clusterstatus", "internal/spelling", "engine/large"},
 	"server/command/all":         {"server/command"},
-	"server/command/data":        {"engine", "engine/datatype", "engine/digits", "engine/script", "engine/scriptcache", "server/command", "server/monitor", "server/resp", "engine/large", "engine/blocks"},
+	"server/command/data":        {"engine", "engine/datatype", "engine/digits", "engine/script", "engine/script/ctext", "engine/scriptcache", "server/command", "server/monitor", "server/resp", "engine/large", "engine/blocks"},
 	"server/command/limiter":     {"engine", "engine/grouping", "server/command", "server/localstore", "server/resp"},
 	"server/command/ops":         {"engine", "engine/glob", "engine/slot", "server/command", "server/command/data", "server/pubsub", "server/resp", "server/tracking", "internal/clusterstatus"},
 	"engine/reservation":         {"engine", "engine/glob", "engine/layout"},

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stintdb/stint/engine/script/ctext"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -95,6 +96,9 @@ func ParseScore(b []byte) (score float64, ok bool) {
 // ParseDouble parses a decimal or hexadecimal number as strtod does, but without leading blanks. exact is false if the
 // number is too large, so f is infinite, or too small, so f is 0.
 func ParseDouble(text string) (f float64, exact, ok bool) {
+	if f, ok = ctext.ReadShort(text); ok { // most have few digits and no exponent
+		return f, true, true
+	}
 	text = strings.ToLower(text)
 	digits := strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")
 	if unsigned := len(text) - len(digits); unsigned > 1 || digits == "" || strings.Contains(text, "_") {
