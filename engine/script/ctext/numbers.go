@@ -16,7 +16,7 @@ const maxNumeral = 512
 // with all of their digits, to which the exponent adds its own number.
 func ReadPrice(s string) int {
 	digits := min(len(s), maxNumeral)
-	at := exponentAt(s[:digits])
+	at := strings.IndexAny(s[:digits], "eE")
 	if at < 0 && digits < 20 {
 		return 0
 	}
@@ -29,16 +29,6 @@ func ReadPrice(s string) int {
 		}
 	}
 	return longDigits(digits + exponent)
-}
-
-// exponentAt is the place of the letter before an exponent, -1 for none.
-func exponentAt(s string) int {
-	for i := range len(s) {
-		if s[i]|0x20 == 'e' {
-			return i
-		}
-	}
-	return -1
 }
 
 // longDigits is the price of computing with all digits of a number, of which there are some n.

@@ -33,8 +33,8 @@ func (c *compiler) prepare(e *syntax.Call) prepare {
 
 // call is a call for its first result.
 func (c *compiler) call(e *syntax.Call) eval {
-	if direct := c.direct(e, false); direct != nil {
-		return direct
+	if c.isDirect(e) {
+		return c.direct(e, false)
 	}
 	prepare := c.prepare(e)
 	return func(fr *frame) value.Value {
@@ -52,7 +52,7 @@ func (c *compiler) list(list []syntax.Expr) evals {
 	before, last := c.operands(list[:len(list)-1]), list[len(list)-1]
 	var many evals
 	var one operand
-	if hasMany(last) {
+	if hasMany(last) && !c.isDirect(last) {
 		many = c.many(last)
 	} else {
 		one = c.operand(last)
@@ -85,11 +85,11 @@ func hasMany(e syntax.Expr) bool {
 	return false
 }
 
-// many pushes all values of an expression that may have several.
+// many pushes all values of an expression that may have several, and is no direct call.
 func (c *compiler) many(e syntax.Expr) evals {
 	switch e := e.(type) {
 	case *syntax.Counted:
-		of := c.many(e.Of)
+		of := c.list([]syntax.Expr{e.Of})
 		return func(fr *frame) int {
 			n := of(fr)
 			fr.L.Charge(n / SlotsPerStep)
@@ -102,12 +102,6 @@ func (c *compiler) many(e syntax.Expr) evals {
 		return func(fr *frame) int {
 			fr.L.Charge(len(fr.varargs) / SlotsPerStep)
 			return fr.L.PushAll(fr.varargs)
-		}
-	}
-	if direct := c.direct(e.(*syntax.Call), false); direct != nil {
-		return func(fr *frame) int {
-			fr.L.Push(direct(fr))
-			return 1
 		}
 	}
 	prepare := c.prepare(e.(*syntax.Call))

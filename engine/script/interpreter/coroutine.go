@@ -23,7 +23,7 @@ func (c *coroutine) value() value.Value {
 
 func newCoroutine(L *Thread) *coroutine {
 	body := AsFunction(L.Get(1))
-	if body == nil || body.IsGo() {
+	if body == nil || body.proto == nil {
 		L.BadArgument(1, "Lua function expected")
 	}
 	L.Charge(coroutinePrice)

@@ -37,17 +37,21 @@ func (c *compiler) builtin(e syntax.Expr) string {
 	return ""
 }
 
-// direct is a call of a builtin by its Direct or its Unary, or nil if it has none.
+// isDirect reports whether an expression is a call of a builtin by its Direct or its Unary. It has one value then.
+func (c *compiler) isDirect(e syntax.Expr) bool {
+	call, is := e.(*syntax.Call)
+	if !is || call.Method != "" {
+		return false
+	}
+	name := c.builtin(call.Func)
+	return directs[name] != nil || unaries[name] != nil && len(call.Args) == 1 && !hasMany(call.Args[0])
+}
+
+// direct is such a call.
 func (c *compiler) direct(e *syntax.Call, unused bool) eval {
 	name := c.builtin(e.Func)
-	unary, of := unaries[name], directs[name]
-	switch {
-	case e.Method != "":
-		return nil
-	case unary != nil && len(e.Args) == 1 && !hasMany(e.Args[0]):
+	if unary := unaries[name]; unary != nil {
 		return c.unaryCall(e, unary, Builtins[name])
-	case of == nil:
-		return nil
 	}
 	site := Site{Unused: unused}
 	if len(e.Args) > 0 {
@@ -55,7 +59,7 @@ func (c *compiler) direct(e *syntax.Call, unused bool) eval {
 			site.First = first.Value
 		}
 	}
-	d := &directCall{c.list(e.Args), Builtins[name], of(site), e.Node}
+	d := &directCall{c.list(e.Args), Builtins[name], directs[name](site), e.Node}
 	return func(fr *frame) value.Value {
 		L := fr.L
 		mark := len(L.stack)

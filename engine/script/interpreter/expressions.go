@@ -322,7 +322,7 @@ func (c *compiler) table(e *syntax.Table) eval {
 			pairs = append(pairs, pair{f.Node, items - items%itemsPerFlush})
 			steps = append(steps, c.pushPair(f))
 		case hasMany(f.Value):
-			many = c.many(f.Value)
+			many = c.list([]syntax.Expr{f.Value})
 		default:
 			items++
 			at, v := items, c.operand(f.Value)

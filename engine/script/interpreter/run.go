@@ -64,8 +64,5 @@ func AsFunction(v value.Value) *Function {
 	return nil
 }
 
-// IsGo reports whether a function is of a library.
-func (f *Function) IsGo() bool { return f.proto == nil }
-
 // NewFunction is a Go function as a value.
 func NewFunction(code GoFunction) value.Value { return OfFunction(&Function{code: code}) }

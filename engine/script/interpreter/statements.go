@@ -21,7 +21,8 @@ func (c *compiler) statement(s syntax.Stmt) exec {
 		}
 	case *syntax.Perform:
 		call := s.Call.(*syntax.Call)
-		if direct := c.direct(call, true); direct != nil {
+		if c.isDirect(call) {
+			direct := c.direct(call, true)
 			return func(fr *frame) signal {
 				direct(fr)
 				return normal
@@ -260,16 +261,16 @@ func (c *compiler) genericFor(s *syntax.GenericFor) exec {
 
 func (c *compiler) returns(s *syntax.Return) exec {
 	if len(s.Values) == 1 {
-		if call, is := s.Values[0].(*syntax.Call); is && !call.IsSingle {
-			return c.tailCall(call)
-		}
-		if !hasMany(s.Values[0]) {
+		if !hasMany(s.Values[0]) || c.isDirect(s.Values[0]) {
 			v := c.operand(s.Values[0])
 			return func(fr *frame) signal {
 				fr.L.Push(v.get(fr))
 				fr.results = 1
 				return returned
 			}
+		}
+		if call, is := s.Values[0].(*syntax.Call); is {
+			return c.tailCall(call)
 		}
 	}
 	push := c.list(s.Values)
@@ -281,13 +282,6 @@ func (c *compiler) returns(s *syntax.Return) exec {
 
 // tailCall is a call in whose place the frame ends.
 func (c *compiler) tailCall(e *syntax.Call) exec {
-	if direct := c.direct(e, false); direct != nil {
-		return func(fr *frame) signal {
-			fr.L.Push(direct(fr))
-			fr.results = 1
-			return returned
-		}
-	}
 	prepare := c.prepare(e)
 	return func(fr *frame) signal {
 		L := fr.L

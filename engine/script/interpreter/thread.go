@@ -69,7 +69,9 @@ func (L *Thread) call(f value.Value, mark int) int {
 		fn = L.callable(f, mark)
 	}
 	if fn.proto != nil {
-		return L.enter(fn, mark).execute()
+		fr := L.push(fn)
+		fr.bind(mark)
+		return fr.execute()
 	}
 	return L.callGo(fn, mark)
 }
@@ -96,14 +98,7 @@ func (L *Thread) callGo(fn *Function, mark int) int {
 	return n
 }
 
-// enter begins a call of a script's function, with the arguments from mark on, which it takes from the stack.
-func (L *Thread) enter(fn *Function, mark int) *frame {
-	fr := L.push(fn)
-	fr.bind(mark)
-	return fr
-}
-
-// bind gives the frame's function its arguments.
+// bind gives the frame's function its arguments, from mark on, which it takes from the stack.
 func (fr *frame) bind(mark int) {
 	L, p := fr.L, fr.function.proto
 	args := L.stack[mark:]
