@@ -75,8 +75,7 @@ func newCall(s interpreter.Site, raises bool) *commandCall {
 
 // function is the call as a function of the library.
 func (c *commandCall) function(L *interpreter.Thread) int {
-	L.Push(c.call(L, L.Args()))
-	return 1
+	return L.Push(c.call(L, L.Args()))
 }
 
 func (c *commandCall) direct(L *interpreter.Thread, args []value.Value) (value.Value, bool) {
@@ -196,18 +195,15 @@ func errorReply(L *interpreter.Thread) int {
 	} else {
 		text = wrongArguments
 	}
-	L.Push(errorTable(L, text))
-	return 1
+	return L.Push(errorTable(L, text))
 }
 
 func statusReply(L *interpreter.Thread) int {
 	L.Charge(replyPrice)
 	if text, ok := onlyString(L); ok {
-		L.Push(onlyField(L, "ok", value.String(text)))
-	} else {
-		L.Push(errorTable(L, wrongArguments))
+		return L.Push(onlyField(L, "ok", value.String(text)))
 	}
-	return 1
+	return L.Push(errorTable(L, wrongArguments))
 }
 
 func sha1Hex(L *interpreter.Thread) int {

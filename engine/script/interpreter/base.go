@@ -42,8 +42,7 @@ func getMetatable(L *Thread) int {
 	case t.Meta != nil:
 		result = value.OfTable(t.Meta)
 	}
-	L.Push(result)
-	return 1
+	return L.Push(result)
 }
 
 // CheckWritable raises the error for the globals and the libraries, without a place as from C.
@@ -56,12 +55,10 @@ func (L *Thread) CheckWritable(t *value.Table) {
 func nextPair(L *Thread) int {
 	t := L.CheckTable(1)
 	key, v := L.next(t, L.Get(2))
-	L.Push(key)
 	if key.IsNil() {
-		return 1
+		return L.Push(key)
 	}
-	L.Push(v)
-	return 2
+	return L.Push(key) + L.Push(v)
 }
 
 // Name is the text of a value without metamethods: the name of an object is its number among those named so far.

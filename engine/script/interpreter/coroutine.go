@@ -9,7 +9,7 @@ import (
 )
 
 var coroutineFunctions = map[string]GoFunction{
-	"create":  func(L *Thread) int { L.Push(newCoroutine(L).value()); return 1 },
+	"create":  func(L *Thread) int { return L.Push(newCoroutine(L).value()) },
 	"resume":  coroutineResume,
 	"running": coroutineRunning,
 	"status":  coroutineStatus,
@@ -77,16 +77,12 @@ func coroutineResume(L *Thread) int {
 	results, problem, failed := L.resume(L.checkCoroutine(1), 2)
 	switch {
 	case problem != "":
-		L.Push(value.False)
-		return 1 + L.PushString(problem)
+		return L.Push(value.False) + L.PushString(problem)
 	case failed != nil:
 		v := L.survive(failed)
-		L.Push(value.False)
-		L.Push(v)
-		return 2
+		return L.Push(value.False) + L.Push(v)
 	}
-	L.Push(value.True)
-	return 1 + L.PushAll(results)
+	return L.Push(value.True) + L.PushAll(results)
 }
 
 // resume runs a coroutine with the arguments from one on, or says why it can't.
@@ -104,7 +100,7 @@ func (L *Thread) resume(c *coroutine, from int) (results []value.Value, problem 
 
 func coroutineWrap(L *Thread) int {
 	c := newCoroutine(L)
-	L.Push(NewFunction(func(L *Thread) int {
+	return L.Push(NewFunction(func(L *Thread) int {
 		results, problem, failed := L.resume(c, 1)
 		switch {
 		case problem != "":
@@ -120,7 +116,6 @@ func coroutineWrap(L *Thread) int {
 		L.Raise(v)
 		return 0
 	}))
-	return 1
 }
 
 func coroutineYield(L *Thread) int {
@@ -157,9 +152,7 @@ func coroutineStatus(L *Thread) int {
 
 func coroutineRunning(L *Thread) int {
 	if c := L.run.coroutines.current; c != nil {
-		L.Push(c.value())
-	} else {
-		L.Push(value.Nil)
+		return L.Push(c.value())
 	}
-	return 1
+	return L.Push(value.Nil)
 }

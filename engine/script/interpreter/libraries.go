@@ -105,8 +105,7 @@ func globalField(L *Thread, everything *value.Table) int {
 			L.missingGlobal(name)
 		}
 	}
-	L.Push(v)
-	return 1
+	return L.Push(v)
 }
 
 // missingGlobal is the error for a global that does not exist.

@@ -38,11 +38,8 @@ func loadSource(L *Thread, source, name string) int {
 	f, weight, left, err := Compile(c, source, L.run.budget)
 	L.Charge(L.run.budget - left)
 	if err != nil {
-		L.Push(value.Nil)
-		L.Push(value.String(err.Error()))
-		return 2
+		return L.Push(value.Nil) + L.Push(value.String(err.Error()))
 	}
 	L.Charge(weight)
-	L.Push(OfFunction(f))
-	return 1
+	return L.Push(OfFunction(f))
 }

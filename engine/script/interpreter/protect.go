@@ -21,24 +21,20 @@ func (L *Thread) protect(call func()) (failed *Raised) {
 
 func protectedCall(L *Thread) int {
 	if L.Top() == 0 {
-		L.Push(value.False)
-		return 1 + L.PushString("attempt to call a boolean value")
+		return L.Push(value.False) + L.PushString("attempt to call a boolean value")
 	}
 	f := L.Get(1)
 	if t := f.Table(); t != nil && Metamethod(f, "__call").IsNil() {
-		L.Push(value.False)
-		return 1 + L.PushString("attempt to call a table value")
+		return L.Push(value.False) + L.PushString("attempt to call a table value")
 	}
 	if failed := L.protect(func() { L.call(f, L.base+1) }); failed != nil {
 		v := L.survive(failed)
-		L.Push(value.False)
 		if t := v.Table(); t != nil { // Redis's pcall returns the text of an error reply
 			if text, is := value.AsText(t.GetString("err")); is {
-				return 1 + L.PushString(text)
+				return L.Push(value.False) + L.PushString(text)
 			}
 		}
-		L.Push(v)
-		return 2
+		return L.Push(value.False) + L.Push(v)
 	}
 	L.stack[L.base] = value.True
 	L.Charge(L.Top() / SlotsPerStep)
@@ -79,7 +75,5 @@ func protectedCallWithHandler(L *Thread) int {
 	}); failed != nil {
 		v = L.survive(failed)
 	}
-	L.Push(value.False)
-	L.Push(v)
-	return 2
+	return L.Push(value.False) + L.Push(v)
 }

@@ -111,21 +111,16 @@ func pairs(L *Thread) int {
 	keys := L.PairsOf(t)
 	inner := t.Shown()
 	at := 0
-	L.Push(NewFunction(func(L *Thread) int {
+	next := NewFunction(func(L *Thread) int {
 		for at < len(keys) {
 			key := keys[at]
 			at++
 			if v := inner.Get(key); !v.IsNil() {
-				L.Push(key)
-				L.Push(v)
-				return 2
+				return L.Push(key) + L.Push(v)
 			}
 			L.Charge(1)
 		}
-		L.Push(value.Nil)
-		return 1
-	}))
-	L.Push(value.OfTable(t))
-	L.Push(value.Nil)
-	return 3
+		return L.Push(value.Nil)
+	})
+	return L.Push(next) + L.Push(value.OfTable(t)) + L.Push(value.Nil)
 }

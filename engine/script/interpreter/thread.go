@@ -209,14 +209,14 @@ func (L *Thread) SetTop(n int) { L.stack = L.stack[:L.base+n] }
 // Args are the arguments.
 func (L *Thread) Args() []value.Value { return L.stack[L.base:] }
 
-// Push adds a result.
-func (L *Thread) Push(v value.Value) { L.stack = append(L.stack, v) }
-
-// PushNumber returns a number to the script: it gives 1, the number of results, like all that begin with Push.
-func (L *Thread) PushNumber(x float64) int {
-	L.Push(value.Result(x))
+// Push returns a value to the script: it gives 1, the number of results, like all that begin with Push.
+func (L *Thread) Push(v value.Value) int {
+	L.stack = append(L.stack, v)
 	return 1
 }
+
+// PushNumber returns a number to the script.
+func (L *Thread) PushNumber(x float64) int { return L.Push(value.Result(x)) }
 
 // PushInt returns a whole number to the script.
 func (L *Thread) PushInt(n int) int { return L.PushNumber(float64(n)) }
@@ -224,22 +224,17 @@ func (L *Thread) PushInt(n int) int { return L.PushNumber(float64(n)) }
 // PushString returns a text that was made for the script, and takes its price.
 func (L *Thread) PushString(s string) int {
 	L.ChargeBytes(len(s))
-	L.Push(value.String(s))
-	return 1
+	return L.Push(value.String(s))
 }
 
 // PushText is PushString of bytes, which it copies.
 func (L *Thread) PushText(b []byte) int {
 	L.ChargeBytes(len(b))
-	L.Push(L.Text(b))
-	return 1
+	return L.Push(L.Text(b))
 }
 
 // PushBool returns true or false to the script.
-func (L *Thread) PushBool(b bool) int {
-	L.Push(value.Bool(b))
-	return 1
-}
+func (L *Thread) PushBool(b bool) int { return L.Push(value.Bool(b)) }
 
 // PushAll returns several values to the script, and gives their number.
 func (L *Thread) PushAll(list []value.Value) int {

@@ -59,8 +59,7 @@ func rawGet(L *interpreter.Thread) int {
 	if key.IsString() {
 		L.ChargeBytes(len(key.Text()))
 	}
-	L.Push(t.Shown().Get(key))
-	return 1
+	return L.Push(t.Shown().Get(key))
 }
 
 func rawSet(L *interpreter.Thread) int {
@@ -94,8 +93,7 @@ func toNumber(L *interpreter.Thread) int {
 	L.CheckAny(1)
 	if base == 10 {
 		v, _ := unaryToNumber(L, L.Get(1))
-		L.Push(v)
-		return 1
+		return L.Push(v)
 	}
 	text := L.CheckString(1)
 	if base < 2 || base > 36 {
@@ -104,23 +102,20 @@ func toNumber(L *interpreter.Thread) int {
 	if x, ok := ctext.ReadInteger(text, base); ok {
 		return L.PushNumber(x)
 	}
-	L.Push(value.Nil)
-	return 1
+	return L.Push(value.Nil)
 }
 
 func toString(L *interpreter.Thread) int {
 	v := L.CheckAny(1)
 	if text, done := unaryToString(L, v); done {
-		L.Push(text)
-		return 1
+		return L.Push(text)
 	}
 	if f := interpreter.Metamethod(v, "__tostring"); !f.IsNil() {
 		result := L.Call(f, v)
 		if text, is := value.AsText(result); is {
 			L.ChargeBytes(len(text))
 		}
-		L.Push(result)
-		return 1
+		return L.Push(result)
 	}
 	return L.PushString(L.Name(v))
 }
@@ -176,10 +171,7 @@ var ipairsNext = interpreter.NewFunction(nextItem)
 // ipairs returns the shared iterator over an array.
 func ipairs(L *interpreter.Thread) int {
 	t := L.CheckTable(1)
-	L.Push(ipairsNext)
-	L.Push(value.OfTable(t))
-	L.Push(value.Int(0))
-	return 3
+	return L.Push(ipairsNext) + L.Push(value.OfTable(t)) + L.Push(value.Int(0))
 }
 
 func nextItem(L *interpreter.Thread) int {
@@ -187,10 +179,7 @@ func nextItem(L *interpreter.Thread) int {
 	i := L.CheckInt(2) + 1
 	v := t.Get(value.Int(i))
 	if v.IsNil() {
-		L.Push(value.Nil)
-		return 1
+		return L.Push(value.Nil)
 	}
-	L.Push(value.Int(i))
-	L.Push(v)
-	return 2
+	return L.Push(value.Int(i)) + L.Push(v)
 }

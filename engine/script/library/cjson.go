@@ -19,7 +19,7 @@ var jsonConstants = map[string]value.Value{"null": jsonNull, "_NAME": value.Stri
 var jsonFunctions = map[string]interpreter.GoFunction{
 	"encode":                  jsonEncode,
 	"decode":                  jsonDecode,
-	"new":                     func(L *interpreter.Thread) int { L.Push(interpreter.Builtins["(cjson)"]); return 1 },
+	"new":                     func(L *interpreter.Thread) int { return L.Push(interpreter.Builtins["(cjson)"]) },
 	"encode_max_depth":        jsonNumber(func(o *jsonOptions) *int { return &o.encodeDepth }, 1, math.MaxInt32),
 	"decode_max_depth":        jsonNumber(func(o *jsonOptions) *int { return &o.decodeDepth }, 1, math.MaxInt32),
 	"encode_number_precision": jsonNumber(func(o *jsonOptions) *int { return &o.precision }, 1, 14),

@@ -45,8 +45,7 @@ func jsonDecode(L *interpreter.Thread) int {
 	if d.token.kind != "T_END" {
 		d.expected("the end")
 	}
-	L.Push(v)
-	return 1
+	return L.Push(v)
 }
 
 func (d *jsonDecoder) expected(what string) {

@@ -126,20 +126,16 @@ func find(L *interpreter.Thread, wantsPlace bool) int {
 		L.ChargeBytes((len(s) - start) * 2)
 		at := strings.Index(s[start:], pattern)
 		if at < 0 {
-			L.Push(value.Nil)
-			return 1
+			return L.Push(value.Nil)
 		}
-		L.PushInt(start + at + 1)
-		return 1 + L.PushInt(start+at+len(pattern))
+		return L.PushInt(start+at+1) + L.PushInt(start+at+len(pattern))
 	}
 	anchored := strings.HasPrefix(pattern, "^")
 	m := matcher{L: L, text: s, pattern: strings.TrimPrefix(pattern, "^")}
 	for ; start <= len(s); start++ {
 		if end, ok := m.matchAt(start); ok {
 			if wantsPlace {
-				L.PushInt(start + 1)
-				L.PushInt(end)
-				return 2 + m.pushCaptures(-1, -1)
+				return L.PushInt(start+1) + L.PushInt(end) + m.pushCaptures(-1, -1)
 			}
 			return m.pushCaptures(start, end)
 		}
@@ -147,15 +143,14 @@ func find(L *interpreter.Thread, wantsPlace bool) int {
 			break
 		}
 	}
-	L.Push(value.Nil)
-	return 1
+	return L.Push(value.Nil)
 }
 
 func gmatch(L *interpreter.Thread) int {
 	s, pattern := L.CheckString(1), L.CheckString(2)
 	at := 0
 	L.Charge(10)
-	L.Push(interpreter.NewFunction(func(L *interpreter.Thread) int {
+	return L.Push(interpreter.NewFunction(func(L *interpreter.Thread) int {
 		m := matcher{L: L, text: s, pattern: pattern}
 		for ; at <= len(s); at++ {
 			if end, ok := m.matchAt(at); ok {
@@ -167,10 +162,8 @@ func gmatch(L *interpreter.Thread) int {
 				return m.pushCaptures(start, end)
 			}
 		}
-		L.Push(value.Nil)
-		return 1
+		return L.Push(value.Nil)
 	}))
-	return 1
 }
 
 func gsub(L *interpreter.Thread) int {
@@ -210,8 +203,7 @@ func gsub(L *interpreter.Thread) int {
 		out.WriteString(s[at:])
 	}
 	L.ChargeBytes(len(s))
-	L.PushString(out.String())
-	return 1 + L.PushInt(n)
+	return L.PushString(out.String()) + L.PushInt(n)
 }
 
 // replace writes the replacement of a match.

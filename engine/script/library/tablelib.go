@@ -52,8 +52,7 @@ func tableForEach(L *interpreter.Thread) int {
 	for _, key := range L.PairsOf(t) {
 		if value := t.Get(key); !value.IsNil() {
 			if result := L.Call(f, key, value); !result.IsNil() {
-				L.Push(result)
-				return 1
+				return L.Push(result)
 			}
 		}
 	}
@@ -66,8 +65,7 @@ func tableForEachItem(L *interpreter.Thread) int {
 	for i := 1; i <= n; i++ {
 		L.Charge(2)
 		if result := L.Call(f, value.Int(i), t.GetInt(i)); !result.IsNil() {
-			L.Push(result)
-			return 1
+			return L.Push(result)
 		}
 	}
 	return 0
@@ -126,8 +124,7 @@ func tableRemove(L *interpreter.Thread) int {
 	} else {
 		L.SetInt(t, n, value.Nil)
 	}
-	L.Push(v)
-	return 1
+	return L.Push(v)
 }
 
 // sorter is the quicksort of the reference implementation, so that an inconsistent order has the same outcome.
