@@ -87,10 +87,11 @@ func (c *commandCall) call(L *interpreter.Thread, args []value.Value) value.Valu
 	size, problem := m.readArgs(L, args)
 	if problem != "" {
 		L.Charge(callPrice)
+		t := errorTable(L, problem)
 		if c.raises {
-			failTable(L, problem)
+			L.Raise(t)
 		}
-		return errorTable(L, problem)
+		return t
 	}
 	L.Charge(callPrice + 2*len(args) + size/interpreter.BytesPerStep)
 	reply, steps := m.caller.Call(m.replyRoom(), m.args, c.rowOf(m.caller))
@@ -207,9 +208,7 @@ func statusReply(L *interpreter.Thread) int {
 }
 
 func sha1Hex(L *interpreter.Thread) int {
-	if L.Top() != 1 {
-		failTable(L, "ERR wrong number of arguments")
-	}
+	check(L, L.Top() == 1, "ERR wrong number of arguments")
 	text, _ := value.AsText(L.Get(1))
 	L.Charge(20 + len(text)/8)
 	return L.PushString(SHA1([]byte(text)))
@@ -217,45 +216,35 @@ func sha1Hex(L *interpreter.Thread) int {
 
 // writeLog checks its arguments and does nothing: a script has no log of its own.
 func writeLog(L *interpreter.Thread) int {
-	if L.Top() < 2 {
-		failTable(L, "ERR redis.log() requires two arguments or more.")
-	}
+	check(L, L.Top() >= 2, "ERR redis.log() requires two arguments or more.")
 	level, is := L.AsNumber(L.Get(1))
-	if !is {
-		failTable(L, "ERR First argument must be a number (log level).")
-	}
-	if n := ctext.ToInt64(level); n < 0 || n > 3 {
-		failTable(L, "ERR Invalid debug level.")
-	}
+	check(L, is, "ERR First argument must be a number (log level).")
+	n := ctext.ToInt64(level)
+	check(L, n >= 0 && n <= 3, "ERR Invalid debug level.")
 	return 0
 }
 
 func setResp(L *interpreter.Thread) int {
-	if L.Top() != 1 {
-		failTable(L, "ERR redis.setresp() requires one argument.")
-	}
+	check(L, L.Top() == 1, "ERR redis.setresp() requires one argument.")
 	version, _ := L.AsNumber(L.Get(1))
 	n := ctext.ToInt64(version)
-	if n != 2 && n != 3 {
-		failTable(L, "ERR RESP version must be 2 or 3.")
-	}
+	check(L, n == 2 || n == 3, "ERR RESP version must be 2 or 3.")
 	m := machineOf(L)
-	if !m.caller.UseRESP3(n == 3) {
-		failTable(L, "ERR redis.setresp(3) is not supported.")
-	}
+	check(L, m.caller.UseRESP3(n == 3), "ERR redis.setresp(3) is not supported.")
 	m.resp3 = n == 3
 	return 0
 }
 
 func setReplication(L *interpreter.Thread) int {
-	if L.Top() != 1 {
-		failTable(L, "ERR redis.set_repl() requires two arguments.")
-	}
-	if flags, _ := L.AsNumber(L.Get(1)); ctext.ToInt64(flags)&^3 != 0 {
-		failTable(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
-	}
+	check(L, L.Top() == 1, "ERR redis.set_repl() requires two arguments.")
+	flags, _ := L.AsNumber(L.Get(1))
+	check(L, ctext.ToInt64(flags)&^3 == 0, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
 	return 0
 }
 
-// failTable raises an error as redis.call does: a table without a place in its text.
-func failTable(L *interpreter.Thread, text string) { L.Raise(errorTable(L, text)) }
+// check raises an error unless a condition holds, as redis.call does: a table without a place in its text.
+func check(L *interpreter.Thread, ok bool, problem string) {
+	if !ok {
+		L.Raise(errorTable(L, problem))
+	}
+}

@@ -21,6 +21,13 @@ func (L *Thread) BadArgument(i int, problem string) {
 	L.Fail("bad argument #%s to '%s' (%s)", strconv.Itoa(i), name, problem)
 }
 
+// Check raises that an argument is bad unless a condition holds.
+func (L *Thread) Check(ok bool, i int, problem string) {
+	if !ok {
+		L.BadArgument(i, problem)
+	}
+}
+
 // BadType raises that an argument is not of the type that the function wants.
 func (L *Thread) BadType(i int, wanted string) {
 	got := "no value"
@@ -32,9 +39,7 @@ func (L *Thread) BadType(i int, wanted string) {
 
 // CheckAny returns an argument that must be there.
 func (L *Thread) CheckAny(i int) value.Value {
-	if i > L.Top() {
-		L.BadArgument(i, "value expected")
-	}
+	L.Check(i <= L.Top(), i, "value expected")
 	return L.Get(i)
 }
 

@@ -23,9 +23,7 @@ func (c *coroutine) value() value.Value {
 
 func newCoroutine(L *Thread) *coroutine {
 	body := AsFunction(L.Get(1))
-	if body == nil || body.proto == nil {
-		L.BadArgument(1, "Lua function expected")
-	}
+	L.Check(body != nil && body.proto != nil, 1, "Lua function expected")
 	L.Charge(coroutinePrice)
 	c := &coroutine{thread: &Thread{run: L.run}, body: L.Get(1)}
 	c.resume, c.stop = iter.Pull(c.execute)
@@ -67,9 +65,7 @@ func (all *coroutines) run(c *coroutine, args []value.Value) ([]value.Value, *Ra
 
 func (L *Thread) checkCoroutine(i int) *coroutine {
 	v := L.Get(i)
-	if v.Kind() != value.ThreadKind {
-		L.BadArgument(i, "coroutine expected")
-	}
+	L.Check(v.Kind() == value.ThreadKind, i, "coroutine expected")
 	return (*coroutine)(v.Object())
 }
 

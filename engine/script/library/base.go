@@ -33,9 +33,7 @@ func assert(L *interpreter.Thread) int {
 func setMetatable(L *interpreter.Thread) int {
 	t := L.CheckTable(1)
 	meta := L.Get(2)
-	if meta.Table() == nil && (L.Top() < 2 || !meta.IsNil()) {
-		L.BadArgument(2, "nil or table expected")
-	}
+	L.Check(meta.Table() != nil || L.Top() >= 2 && meta.IsNil(), 2, "nil or table expected")
 	if !interpreter.Metamethod(L.Get(1), "__metatable").IsNil() {
 		L.Fail("cannot change a protected metatable")
 	}
@@ -82,9 +80,7 @@ func selectValues(L *interpreter.Thread) int {
 	} else if i > n {
 		i = n
 	}
-	if i < 1 {
-		L.BadArgument(1, "index out of range")
-	}
+	L.Check(i >= 1, 1, "index out of range")
 	return n - i
 }
 
@@ -96,9 +92,7 @@ func toNumber(L *interpreter.Thread) int {
 		return L.Push(v)
 	}
 	text := L.CheckString(1)
-	if base < 2 || base > 36 {
-		L.BadArgument(2, "base out of range")
-	}
+	L.Check(base >= 2 && base <= 36, 2, "base out of range")
 	if x, ok := ctext.ReadInteger(text, base); ok {
 		return L.PushNumber(x)
 	}

@@ -45,9 +45,7 @@ func jsonSetting(L *interpreter.Thread, i int, setting *int, least, most int) {
 		return
 	}
 	n := L.CheckInt(i)
-	if n < least || n > most {
-		L.BadArgument(i, "expected integer between "+ctext.NumberText(float64(least))+" and "+ctext.NumberText(float64(most)))
-	}
+	L.Check(n >= least && n <= most, i, "expected integer between "+ctext.NumberText(float64(least))+" and "+ctext.NumberText(float64(most)))
 	*setting = n
 }
 
@@ -68,9 +66,7 @@ func jsonFlag(L *interpreter.Thread, i int, setting *bool) {
 		*setting = v.IsTrue()
 	case value.StringKind:
 		text := v.Text()
-		if text != "on" && text != "off" && text != "null" {
-			L.BadArgument(i, "invalid option '"+text+"'")
-		}
+		L.Check(text == "on" || text == "off" || text == "null", i, "invalid option '"+text+"'")
 		*setting = text == "on"
 	default:
 		L.BadType(i, "string")
@@ -101,9 +97,7 @@ type jsonEncoder struct {
 }
 
 func jsonEncode(L *interpreter.Thread) int {
-	if L.Top() != 1 {
-		L.BadArgument(1, "expected 1 argument")
-	}
+	L.Check(L.Top() == 1, 1, "expected 1 argument")
 	e := jsonEncoder{L: L, options: &keptBy(L.Run()).json}
 	e.value(L.Get(1), 0)
 	L.ChargeBytes(len(e.out))

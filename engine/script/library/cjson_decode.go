@@ -30,9 +30,7 @@ type jsonToken struct {
 const jsonError = "T_ERROR"
 
 func jsonDecode(L *interpreter.Thread) int {
-	if L.Top() != 1 {
-		L.BadArgument(1, "expected 1 argument")
-	}
+	L.Check(L.Top() == 1, 1, "expected 1 argument")
 	text := L.CheckString(1)
 	if len(text) >= 2 && (text[0] == 0 || text[1] == 0) {
 		L.Fail("JSON parser does not support UTF-16 or UTF-32")

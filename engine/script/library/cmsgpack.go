@@ -29,9 +29,7 @@ const maxPackDepth = 16
 const maxUnpackDepth = 200
 
 func packValues(L *interpreter.Thread) int {
-	if L.Top() == 0 {
-		L.BadArgument(0, "MessagePack pack needs input.")
-	}
+	L.Check(L.Top() > 0, 0, "MessagePack pack needs input.")
 	var out []byte
 	for i := 1; i <= L.Top(); i++ {
 		out = pack(L, out, L.Get(i), 0)

@@ -149,15 +149,11 @@ func mathRandom(L *interpreter.Thread) int {
 		return L.PushNumber(x)
 	case 1:
 		high := L.CheckInt(1)
-		if high < 1 {
-			L.BadArgument(1, "interval is empty")
-		}
+		L.Check(high >= 1, 1, "interval is empty")
 		return L.PushNumber(math.Floor(x*float64(high)) + 1)
 	case 2:
 		low, high := L.CheckInt(1), L.CheckInt(2)
-		if low > high {
-			L.BadArgument(2, "interval is empty")
-		}
+		L.Check(low <= high, 2, "interval is empty")
 		return L.PushNumber(math.Floor(x*float64(high-low+1)) + float64(low))
 	}
 	L.Fail("wrong number of arguments")

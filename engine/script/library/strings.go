@@ -58,9 +58,7 @@ func stringChar(L *interpreter.Thread) int {
 	text := make([]byte, L.Top())
 	for i := range text {
 		c := L.CheckInt(i + 1)
-		if c < 0 || c > 255 {
-			L.BadArgument(i+1, "invalid value")
-		}
+		L.Check(c >= 0 && c <= 255, i+1, "invalid value")
 		text[i] = byte(c)
 	}
 	L.ChargeBytes(len(text))

@@ -133,12 +133,9 @@ func (p *parser) localFunction() []Stmt {
 }
 
 func (p *parser) localStatement() []Stmt {
-	var names []string
-	for {
+	names := []string{p.name()}
+	for p.accept(",") {
 		names = append(names, p.name())
-		if !p.accept(",") {
-			break
-		}
 	}
 	statement := &Declare{}
 	if p.accept("=") {
