@@ -8,18 +8,14 @@ func (m *matcher) classEnd(p int) int {
 	p++
 	switch c {
 	case '%':
-		if p >= len(m.pattern) {
-			m.fail("malformed pattern (ends with '%')")
-		}
+		m.check(p < len(m.pattern), "malformed pattern (ends with '%')")
 		return p + 1
 	case '[':
 		if p < len(m.pattern) && m.pattern[p] == '^' {
 			p++
 		}
 		for first := true; ; first = false {
-			if p >= len(m.pattern) {
-				m.fail("malformed pattern (missing ']')")
-			}
+			m.check(p < len(m.pattern), "malformed pattern (missing ']')")
 			if m.pattern[p] == ']' && !first {
 				return p + 1
 			}

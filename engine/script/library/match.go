@@ -45,13 +45,17 @@ func (m *matcher) count() {
 	}
 }
 
-func (m *matcher) fail(text string) { m.L.Fail("%s", text) }
+// check raises an error unless a condition holds.
+func (m *matcher) check(ok bool, problem string) {
+	if !ok {
+		m.L.Fail("%s", problem)
+	}
+}
 
 // match matches the pattern from p on with the text from s on, and returns the end of the match.
 func (m *matcher) match(s, p int) (end int, ok bool) {
-	if m.depth++; m.depth > maxMatchDepth {
-		m.fail("pattern too complex")
-	}
+	m.depth++
+	m.check(m.depth <= maxMatchDepth, "pattern too complex")
 	defer func() { m.depth-- }()
 	for {
 		m.count()
@@ -129,9 +133,7 @@ func (m *matcher) repeated(s, p, end int, sign byte) (int, bool) {
 
 // frontier matches the place where the set at p of the pattern begins to match, and returns the end of the set.
 func (m *matcher) frontier(s, p int) (end int, ok bool) {
-	if p >= len(m.pattern) || m.pattern[p] != '[' {
-		m.fail("missing '[' after '%f' in pattern")
-	}
+	m.check(p < len(m.pattern) && m.pattern[p] == '[', "missing '[' after '%f' in pattern")
 	end = m.classEnd(p)
 	before, after := byte(0), byte(0)
 	if s > 0 {
@@ -169,10 +171,8 @@ func (m *matcher) least(s, p, end int) (int, bool) {
 }
 
 func (m *matcher) open(s, p, what int) (int, bool) {
-	if len(m.captures) >= maxCaptures {
-		m.fail("too many captures")
-	}
 	n := len(m.captures)
+	m.check(n < maxCaptures, "too many captures")
 	m.captures = append(m.captures, capture{s, what})
 	to, ok := m.match(s, p)
 	if !ok {
@@ -186,9 +186,7 @@ func (m *matcher) close(s, p int) (int, bool) {
 	for n >= 0 && m.captures[n].length != openCapture {
 		n--
 	}
-	if n < 0 {
-		m.fail("invalid pattern capture")
-	}
+	m.check(n >= 0, "invalid pattern capture")
 	m.captures[n].length = s - m.captures[n].start
 	to, ok := m.match(s, p)
 	if !ok {
@@ -198,9 +196,7 @@ func (m *matcher) close(s, p int) (int, bool) {
 }
 
 func (m *matcher) balanced(s, p int) (int, bool) {
-	if p+1 >= len(m.pattern) {
-		m.fail("unbalanced pattern")
-	}
+	m.check(p+1 < len(m.pattern), "unbalanced pattern")
 	if s >= len(m.text) || m.text[s] != m.pattern[p] {
 		return 0, false
 	}
@@ -222,9 +218,7 @@ func (m *matcher) balanced(s, p int) (int, bool) {
 // back matches the text of an earlier capture.
 func (m *matcher) back(s, digit int) (int, bool) {
 	n := digit - '1'
-	if n < 0 || n >= len(m.captures) || m.captures[n].length == openCapture {
-		m.fail("invalid capture index")
-	}
+	m.check(n >= 0 && n < len(m.captures) && m.captures[n].length != openCapture, "invalid capture index")
 	c := m.captures[n]
 	if c.length < 0 {
 		return 0, false
@@ -237,17 +231,13 @@ func (m *matcher) back(s, digit int) (int, bool) {
 // capture returns a part of the match; the first is the whole match when the pattern has no captures.
 func (m *matcher) capture(n, start, end int) value.Value {
 	if n >= len(m.captures) {
-		if n != 0 {
-			m.fail("invalid capture index")
-		}
+		m.check(n == 0, "invalid capture index")
 		return value.String(m.text[start:end])
 	}
 	c := m.captures[n]
-	switch c.length {
-	case positionCapture:
+	m.check(c.length != openCapture, "unfinished capture")
+	if c.length == positionCapture {
 		return value.Int(c.start + 1)
-	case openCapture:
-		m.fail("unfinished capture")
 	}
 	return value.String(m.text[c.start : c.start+c.length])
 }

@@ -139,9 +139,7 @@ func structPack(L *interpreter.Thread) int {
 			if size == 0 {
 				size = len(text)
 			}
-			if len(text) < size {
-				f.L.BadArgument(arg+1, "string too short")
-			}
+			f.L.Check(len(text) >= size, arg+1, "string too short")
 			f.L.ChargeBytes(size)
 			out = append(out, text[:size]...)
 			if option == 's' {
@@ -158,13 +156,9 @@ func structUnpack(L *interpreter.Thread) int {
 	f := newLayout(L)
 	data := f.L.CheckString(2)
 	position := f.L.OptLong(3, 1) - 1
-	if position == -1 {
-		f.L.BadArgument(3, "offset must be 1 or greater")
-	}
-	check := func(size int) {
-		if size < 0 || size > len(data) || position < 0 || position > len(data)-size { // C has no offsets below 0
-			f.L.BadArgument(2, "data string too short")
-		}
+	f.L.Check(position != -1, 3, "offset must be 1 or greater")
+	check := func(size int) { // C has no offsets below 0
+		f.L.Check(size >= 0 && size <= len(data) && position >= 0 && position <= len(data)-size, 2, "data string too short")
 	}
 	var results []value.Value
 	for f.at < len(f.format) {
@@ -186,15 +180,12 @@ func structUnpack(L *interpreter.Thread) int {
 			results = append(results, value.Number(math.Float64frombits(f.read(data[position:position+size]))))
 		case 'c':
 			if size == 0 {
-				if len(results) == 0 {
+				last := len(results) - 1
+				if last < 0 || !results[last].IsNumber() {
 					f.L.Fail("format 'c0' needs a previous size")
 				}
-				previous := results[len(results)-1]
-				if !previous.IsNumber() {
-					f.L.Fail("format 'c0' needs a previous size")
-				}
-				results = results[:len(results)-1]
-				size = int(ctext.ToInt64(previous.Float()))
+				size = int(ctext.ToInt64(results[last].Float()))
+				results = results[:last]
 				check(size)
 			}
 			f.L.ChargeBytes(size)
