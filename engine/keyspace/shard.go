@@ -10,10 +10,10 @@ import (
 
 // Shard is one lock's worth of the store: a table of its keys, and the operations on one of them.
 type Shard struct {
-	mu sync.Mutex
+	mu     sync.Mutex
+	latest latestTime
 	table
 	admission *admission.Admission
-	latest    latestTime
 }
 
 // latestTime is the time of the last operation that could change keys of a shard.

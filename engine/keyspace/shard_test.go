@@ -14,8 +14,8 @@ func TestHeadOfShard(t *testing.T) {
 		t.Errorf("a shard has %d bytes: the next one begins within a line", size)
 	}
 	for name, field := range map[string]struct{ at, line uintptr }{
-		"mu": {unsafe.Offsetof(s.mu), 0}, "mem": {unsafe.Offsetof(s.mem), 0}, "index.Count": {unsafe.Offsetof(s.index) + unsafe.Offsetof(s.index.Count), 0},
-		"arena.Segments": {unsafe.Offsetof(s.arena) + unsafe.Offsetof(s.arena.Segments), 0}, "Moves": {unsafe.Offsetof(s.Moves), 1}, "limits": {unsafe.Offsetof(s.limits), 1}, "changes": {unsafe.Offsetof(s.changes), 1},
+		"mu": {unsafe.Offsetof(s.mu), 0}, "latest": {unsafe.Offsetof(s.latest), 0}, "mem": {unsafe.Offsetof(s.mem), 0}, "index.Count": {unsafe.Offsetof(s.index) + unsafe.Offsetof(s.index.Count), 0},
+		"arena.Segments": {unsafe.Offsetof(s.arena) + unsafe.Offsetof(s.arena.Segments), 1}, "Moves": {unsafe.Offsetof(s.Moves), 1}, "limits": {unsafe.Offsetof(s.limits), 1}, "changes": {unsafe.Offsetof(s.changes), 1},
 	} {
 		if field.at/line != field.line {
 			t.Errorf("%s lies in line %d, not %d", name, field.at/line, field.line)
