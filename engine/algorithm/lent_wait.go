@@ -13,12 +13,9 @@ import (
 // meterWait is the wait of a denial by a meter, with ticks taken and asked for, where reach may be taken in all.
 func meterWait(c *Call, taken, asked, reach uint128.Int) int64 {
 	period, tokensPerPeriod := uint64(c.Limit.Rate.Period), uint64(c.Limit.Rate.Tokens)
-	taken = taken.Plus(uint128.Product(uint64(undated(c)), period))
+	spent, set := undated(c)
+	taken = taken.Plus(uint128.Product(uint64(spent), period))
 	for at := c.Now; ; {
-		set := int64(0)
-		for _, l := range c.ending {
-			set += l.tokens
-		}
 		need := asked.Plus(uint128.Product(uint64(set), period))
 		passed := at - c.Now
 		wait := passed + min(taken.Plus(need).Minus(reach).DivideUp(tokensPerPeriod), math.MaxInt64-passed) // loans of a faster rate may take millennia
@@ -30,19 +27,16 @@ func meterWait(c *Call, taken, asked, reach uint128.Int) int64 {
 			return wait
 		}
 		taken = taken.Minus(uint128.Product(uint64(next.at-at), tokensPerPeriod)).Plus(uint128.Product(uint64(next.tokens), period))
-		at = next.at
+		at, set = next.at, set-next.tokens
 	}
 }
 
 // windowWait is the wait of a denial in a fixed window that counts tokens, where room may be counted in all.
 func windowWait(c *Call, w window, room int64) int64 {
-	asked, count, end := c.leastAsked(), w.Count+undated(c), w.end
+	spent, set := undated(c)
+	asked, count, end := c.leastAsked(), w.Count+spent, w.end
 	if count == 0 {
 		end = c.Now // no window is open
-	}
-	set := int64(0)
-	for _, l := range c.ending {
-		set += l.tokens
 	}
 	for len(c.ending) > 0 {
 		next := c.nextEnd()
@@ -74,17 +68,16 @@ func (c *Call) nextEnd() (next loanEnd) {
 	return next
 }
 
-// undated returns the tokens of the loans without an end. Those with an end are left in c.ending.
-func undated(c *Call) (tokens int64) {
-	c.ending, tokens = c.ending[:0], c.Lent
-	if c.Lent == 0 {
-		return 0
+// undated returns the tokens of the loans without an end, and those of the others, which are left in c.ending.
+func undated(c *Call) (tokens, dated int64) {
+	if c.ending = c.ending[:0]; c.Lent == 0 {
+		return 0, 0
 	}
 	for i := range c.Loans.All {
 		if l := &c.Loans.All[i]; l.Until != 0 {
 			c.ending = append(c.ending, loanEnd{l.Until, l.Tokens})
-			tokens -= l.Tokens
+			dated += l.Tokens
 		}
 	}
-	return tokens
+	return c.Lent - dated, dated
 }

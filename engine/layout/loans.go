@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -129,18 +130,17 @@ func (l *Loans) Sum() (tokens int64) {
 // End ends the loans whose time is over at now, in the order of their ends: all of their tokens count as spent at that
 // time, which is the latest at which they were.
 func (l *Loans) End(now int64, spend func(at, tokens int64)) {
-	for {
-		first := -1
-		for i := range l.All {
-			if until := l.All[i].Until; until != 0 && until <= now && (first < 0 || until < l.All[first].Until) {
-				first = i
-			}
-		}
-		if first < 0 {
-			return
-		}
-		spend(l.All[first].Until, l.All[first].Tokens)
-		l.remove(l.All[first].Holder)
+	isOver := func(x Loan) bool { return x.Until != 0 && x.Until <= now }
+	if !slices.ContainsFunc(l.All, isOver) {
+		return
+	}
+	var room [MaxLoans]Loan
+	over := append(room[:0], l.All...)
+	over = slices.DeleteFunc(over, func(x Loan) bool { return !isOver(x) })
+	slices.SortStableFunc(over, func(a, b Loan) int { return cmp.Compare(a.Until, b.Until) })
+	l.All = slices.DeleteFunc(l.All, isOver)
+	for i := range over {
+		spend(over[i].Until, over[i].Tokens)
 	}
 }
 
