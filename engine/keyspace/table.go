@@ -92,18 +92,19 @@ func (t *table) expired(r record, now int64) bool {
 	return algorithm.Table[limit.Algorithm].Expired(state, limit, now)
 }
 
-// Seek returns the position from which findFrom looks for a key. It reads the head of the record there, and the end of
-// a short one, which may lie in another line of the processor's cache, so that the processor fetches them.
+// Seek returns the position from which findFrom looks for a key. It reads the head of the record there, if that may have
+// the key, and the end of a short one, which may lie in another line of the processor's cache, so that the processor
+// fetches them.
 func (t *table) Seek(tag uint32) (at, head uint64) {
 	if t.index.Count == 0 {
 		return 0, 0
 	}
 	at = t.index.Seek(tag)
-	ref := uint32(t.index.Slots[at])
-	if ref == 0 {
+	slot := t.index.Slots[at]
+	if slot == 0 || tagindex.TagOf(slot) != tag { // the key is new
 		return at, 0
 	}
-	r := t.record(ref)
+	r := t.record(uint32(slot))
 	return at, uint64(r[0]) | uint64(r[min(len(r), shortRecord)-1])
 }
 
