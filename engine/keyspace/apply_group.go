@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/internal/ahead"
 )
 
 // groupAtOnce bounds the operations of a group. More would hold more locks, and gain little.
@@ -19,6 +20,7 @@ type located struct {
 
 	place Place
 	moves uint32 // of the shard when place was found
+	head  []byte // of the record, perhaps
 }
 
 // ApplyGroup carries out the short operations at the front of ops, in order, and returns their number. It looks up all
@@ -46,8 +48,12 @@ func (s *Keyspace) ApplyGroup(c *algorithm.Call, now int64, ops []engine.Op, res
 	}
 	for i := range keys {
 		k := &keys[i]
-		at, head := k.shard.Seek(k.tag)
-		k.place.At, c.Touched = at, c.Touched|head
+		k.place.At, k.head = k.shard.Seek(k.tag)
+	}
+	for i := range keys {
+		if b := keys[i].head; len(b) > 0 {
+			c.Touched |= uint64(b[0]) | uint64(b[min(len(b), ahead.Short)-1])
+		}
 	}
 	for i := range keys {
 		k := &keys[i]

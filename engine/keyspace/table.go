@@ -36,12 +36,6 @@ type table struct {
 	stuckUntil int64  // nor for a state that grows
 }
 
-// shortRecord is the bytes of a record of a bucket with a key of 9 to 16 bytes.
-const shortRecord = 40
-
-// longRecord is the bytes of a record of a reservation of one limit, in two or three lines of the processor's cache.
-const longRecord = 104
-
 // fullRetry is the time for which a shard whose memory is short does not look at all its entries again.
 const fullRetry = 100_000_000
 
@@ -92,32 +86,28 @@ func (t *table) expired(r record, now int64) bool {
 	return algorithm.Table[limit.Algorithm].Expired(state, limit, now)
 }
 
-// Seek returns the position from which findFrom looks for a key. It reads the head of the record there, if that may have
-// the key, and the end of a short one, which may lie in another line of the processor's cache, so that the processor
-// fetches them.
-func (t *table) Seek(tag uint32) (at, head uint64) {
+// Seek returns the position from which findFrom looks for a key, and the record there, if that may have the key. It does
+// not read the record: see [ahead.List].
+func (t *table) Seek(tag uint32) (at uint64, head []byte) {
 	if t.index.Count == 0 {
-		return 0, 0
+		return 0, nil
 	}
 	at = t.index.Seek(tag)
 	slot := t.index.Slots[at]
 	if slot == 0 || tagindex.TagOf(slot) != tag { // the key is new
-		return at, 0
+		return at, nil
 	}
-	r := t.record(uint32(slot))
-	return at, uint64(r[0]) | uint64(r[min(len(r), shortRecord)-1])
+	return at, t.record(uint32(slot))
 }
 
-// TouchRoom reads the memory that the next records will take, so that the processor fetches it; of pages in use, because
-// reading another would have the system map a page of zeros, and replace it when a record is written.
-func TouchRoom(t *Shard) (read uint64) {
-	if t.arena.Room() > 0 {
-		g := &t.arena.Segments[t.arena.Current]
-		for at := g.Used; at < len(g.Bytes) && at < g.Used+longRecord && at%arena.PageBytes != 0; at = at&^63 + 64 {
-			read |= uint64(g.Bytes[at])
-		}
+// RoomOf is the memory that the next record will take, as far as it lies in a page in use: reading another would have the
+// system map a page of zeros, and replace it when the record is written.
+func RoomOf(t *Shard) []byte {
+	if t.arena.Room() == 0 {
+		return nil
 	}
-	return read
+	g := &t.arena.Segments[t.arena.Current]
+	return g.Bytes[g.Used:min(len(g.Bytes), (g.Used+arena.PageBytes-1)&^(arena.PageBytes-1))]
 }
 
 func (t *table) Find(tag uint32, key []byte) Place {

@@ -130,8 +130,11 @@ func (g *group) hasDuplicateKey(parts []engine.Op) bool {
 func (g *group) ask(now int64, parts []engine.Op, whole *engine.Result) (binding int) {
 	results := whole.Parts
 	g.made = g.made[:0]
-	g.touchSlots(len(parts))
-	g.touchRecords(len(parts))
+	if !g.isLocated {
+		g.touchSlots(len(parts))
+		g.seekRecords(len(parts))
+		g.ahead.Read()
+	}
 	for i := range parts {
 		g.targets[i].find(parts[i].Key)
 		g.targets[i].rules = nil
@@ -197,21 +200,18 @@ func (g *group) touchHeads(parts int) (here bool) {
 	return here
 }
 
-// touchSlots and touchRecords read the memory in which find will look for the keys of the first parts, side by side as
-// the keyspace does for groups of operations.
+// touchSlots reads the slots at which find will look for the keys of the first parts, and seekRecords adds the records there
+// to those that are read ahead, side by side as the keyspace does for groups of operations.
 func (g *group) touchSlots(parts int) {
 	for i := range parts {
-		if t := &g.targets[i]; t.look == located {
-			g.touched |= t.shard.Touch(t.tag)
-		}
+		t := &g.targets[i]
+		g.ahead.Saw(t.shard.Touch(t.tag))
 	}
 }
 
-func (g *group) touchRecords(parts int) {
+func (g *group) seekRecords(parts int) {
 	for i := range parts {
-		if t := &g.targets[i]; t.look == located {
-			g.touched |= t.seek()
-		}
+		g.ahead.Add(g.targets[i].seek())
 	}
 }
 

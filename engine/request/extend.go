@@ -19,7 +19,7 @@ func (r *Runner) extend(g *group, now int64, op *engine.Op, res *engine.Result, 
 	}
 	contents, _ := state.Contents()
 	last := contents.Extensions
-	parts := g.parts[:g.amounts(state, &engine.Op{Options: engine.Cancel})]
+	parts := g.parts[:g.amounts(&engine.Op{Options: engine.Cancel})]
 	switch {
 	case state.IsSettled():
 		res.Status = engine.AlreadySettled

@@ -6,6 +6,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/internal/ahead"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/engine/reservation"
@@ -17,46 +18,50 @@ var groups = sync.Pool{New: func() any { g := new(group); new(partRoom).give(g, 
 
 // group is the scratch of an all-or-nothing request. The slices have room for engine.MaxParts parts.
 type group struct {
-	calls        []algorithm.Call
+	*carrying
 	targets      []target
 	order        []uint32    // the numbers of the shards, for locking
 	parts        []engine.Op // room for the limits of a policy, or of a reservation
 	check        policy.Filled
 	admission    *admission.Admission
 	denied       *spread.Table
-	full         bool     // new keys are treated as beyond the bound on memory
-	sharedLocked bool     // the lock of the shared limiters is held
-	made         [][]byte // keys that are new and will be kept
+	full         bool // new keys are treated as beyond the bound on memory
+	sharedLocked bool // the lock of the shared limiters is held
 
 	reserving   *engine.Op // the Reserve or Extend that is carried out, or nil
 	fingerprint uint64
-	repeated    bool   // it was answered before
-	id          target // of its id
-	idOp        engine.Op
-	idCall      algorithm.Call
-	idResult    engine.Result
-	text        []byte // room for its state as it was, and its parameters
-	content     []byte // room for its new state
-	marks       []reservation.Mark
-	touched     uint64
-	ahead       bool // its keys were located, and their shards locked, together with those of other requests
-	settlements []settlement
-
-	division division
+	repeated    bool         // it was answered before
+	id          target       // of its id
+	text        []byte       // room for its state as it was, and its parameters
+	isLocated   bool         // its keys were located, and their shards locked, together with those of other requests
+	settlements []settlement // of the limits of the reservation in text
 }
 
-// partRoom is room for the parts of requests that are carried out together, side by side, so that
-// they need few pages of memory.
+// carrying is the scratch of a request that nothing outside of it needs once it is carried out.
+type carrying struct {
+	calls    [engine.MaxParts]algorithm.Call
+	made     [][]byte // keys that are new and will be kept
+	idOp     engine.Op
+	idCall   algorithm.Call
+	idResult engine.Result
+	content  []byte // room for the new state of the id
+	marks    []reservation.Mark
+	division division
+	ahead    ahead.List // the records that are looked up
+}
+
+// partRoom is room for requests that are carried out together: for their parts side by side, so that they need few pages
+// of memory, and for carrying out one after the other in the same lines of the processor's cache.
 type partRoom struct {
-	calls   [requestKeysAtOnce + engine.MaxParts]algorithm.Call
-	targets [requestKeysAtOnce + engine.MaxParts]target
-	order   [requestKeysAtOnce + engine.MaxParts + 1]uint32
-	parts   [requestKeysAtOnce + engine.MaxParts]engine.Op
+	carrying
+	targets [keysTogether + engine.MaxParts]target
+	order   [keysTogether + engine.MaxParts + 1]uint32
+	parts   [keysTogether + engine.MaxParts]engine.Op
 }
 
 // give gives a request what follows the first keys of the room.
 func (r *partRoom) give(g *group, after int) {
-	g.calls, g.targets, g.order, g.parts = r.calls[after:], r.targets[after:], r.order[after:], r.parts[after:]
+	g.carrying, g.targets, g.order, g.parts = &r.carrying, r.targets[after:], r.order[after:], r.parts[after:]
 }
 
 // target is where a part's key lives.
@@ -90,10 +95,10 @@ func (t *target) locate(r *Runner, key []byte) (shard uint32) {
 	return shard
 }
 
-// seek finds the slot at which the look-up of the key begins, and reads the record there.
-func (t *target) seek() (head uint64) {
-	t.place.At, head = t.shard.Seek(t.tag)
+// seek finds the slot at which the look-up of the key begins, and returns the record there, if it may have the key.
+func (t *target) seek() (head []byte) {
 	t.look, t.moves = sought, t.shard.Moves
+	t.place.At, head = t.shard.Seek(t.tag)
 	return head
 }
 

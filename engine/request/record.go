@@ -26,7 +26,7 @@ func reservationAt(sh *keyspace.Shard, p keyspace.Place) reservation.State {
 // lockSettlement finds the reservation of an id and its limits, unless they were found together with those of other
 // requests. It locks their shards, unless the caller holds them; all shards if another request was faster.
 func (g *group) lockSettlement(r *Runner, id []byte, locked bool) (shards []uint32) {
-	if g.ahead {
+	if g.isLocated {
 		g.id.find(id)
 		return nil
 	}
@@ -40,7 +40,6 @@ func (g *group) lockSettlement(r *Runner, id []byte, locked bool) (shards []uint
 	if shards = r.keys.LockOthers(order); shards != nil {
 		return shards
 	}
-	g.text = append(g.text[:0], foundReservation(g)...)
 	g.id.shard.Unlock()
 	shards = r.keys.Lock(order)
 	if g.id.find(id); bytes.Equal(g.text, foundReservation(g)) {
@@ -52,16 +51,18 @@ func (g *group) lockSettlement(r *Runner, id []byte, locked bool) (shards []uint
 	return shards
 }
 
-// findLimits finds a reservation, whose shard is locked, and where its limits are. It appends the numbers of their shards.
+// findLimits finds a reservation, whose shard is locked, and where its limits are. It copies the state, because the record
+// may move, and appends the numbers of the limits' shards.
 func findLimits(g *group, r *Runner, id []byte, order []uint32) []uint32 {
 	g.id.find(id)
-	state := foundReservation(g)
-	if state == nil {
+	g.text, g.settlements = append(g.text[:0], foundReservation(g)...), g.settlements[:0]
+	if len(g.text) == 0 {
 		return order
 	}
-	_, _, parts := state.Parts()
-	for i := 0; len(parts.Rest) > 0; i++ {
-		p := reservation.NextPart(&parts)
+	for _, _, parts := reservation.State(g.text).Parts(); len(parts.Rest) > 0; {
+		i := len(g.settlements)
+		g.settlements = append(g.settlements, settlement{Part: reservation.NextPart(&parts)})
+		p := &g.settlements[i]
 		g.parts[i].Key, g.parts[i].Limit = p.Key, p.Limit
 		order = append(order, g.targets[i].locate(r, p.Key))
 	}
@@ -71,30 +72,27 @@ func findLimits(g *group, r *Runner, id []byte, order []uint32) []uint32 {
 // foundReservation is the state of the reservation that was found, perhaps an expired one, nil if there is none.
 func foundReservation(g *group) reservation.State { return reservationAt(g.id.shard, g.id.place) }
 
-// amounts finds out what each limit of a reservation is to be charged, after lockSettlement.
-func (g *group) amounts(state reservation.State, op *engine.Op) (count int) {
-	g.settlements = g.settlements[:0]
-	for _, _, parts := state.Parts(); len(parts.Rest) > 0; {
-		p := reservation.NextPart(&parts)
-		amount := op.Tokens
+// amounts finds out what each limit of a reservation is to be charged, after lockSettlement. It returns their number.
+func (g *group) amounts(op *engine.Op) (count int) {
+	for i := range g.settlements {
+		p := &g.settlements[i]
+		p.amount, p.atHome = op.Tokens, 0
 		switch {
 		case op.Options&engine.Cancel != 0:
-			amount = 0
-		case len(op.Parts) > 0 && count < len(op.Parts) && op.Parts[count].Options&engine.FixedCost != 0:
-			amount = op.Parts[count].Tokens
+			p.amount = 0
+		case len(op.Parts) > 0 && i < len(op.Parts) && op.Parts[i].Options&engine.FixedCost != 0:
+			p.amount = op.Parts[i].Tokens
 		case len(op.Parts) > 0 || p.FixedCost:
-			amount = p.Charged()
+			p.amount = p.Charged()
 		}
-		switch isAncestor := p.Limit.Algorithm == limits.Class && len(p.Who) == 0 && count > 0; {
+		switch isAncestor := p.Limit.Algorithm == limits.Class && len(p.Who) == 0 && i > 0; {
 		case p.Limit.Algorithm == limits.Concurrency, p.Limit.Algorithm == limits.Penalty:
-			amount = 0
-		case isAncestor && g.settlements[count-1].Limit.Algorithm == limits.Class:
-			amount = g.settlements[count-1].amount // a tree is charged as a whole
+			p.amount = 0
+		case isAncestor && g.settlements[i-1].Limit.Algorithm == limits.Class:
+			p.amount = g.settlements[i-1].amount // a tree is charged as a whole
 		}
-		g.settlements = append(g.settlements, settlement{Part: p, amount: amount})
-		count++
 	}
-	return count
+	return len(g.settlements)
 }
 
 // repeat answers a request whose id is known. It returns false for a new id.

@@ -40,7 +40,7 @@ func (r *Runner) repeatCheck(g *group, now int64, op *engine.Op, res *engine.Res
 		return false
 	}
 	res.Clear()
-	count := g.amounts(state, &engine.Op{Options: engine.Cancel})
+	count := g.amounts(&engine.Op{Options: engine.Cancel})
 	res.Grow(count)
 	g.repeated = true
 	res.Allowed, res.Binding, res.Number = true, -1, engine.Repeated

@@ -21,7 +21,7 @@ func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, 
 	if state == nil {
 		return true
 	}
-	count := g.amounts(state, op)
+	count := g.amounts(op)
 	if len(op.Parts) > 0 && len(op.Parts) != count {
 		res.Status, res.Limit = engine.WrongAmounts, int64(count)
 		return true
@@ -38,8 +38,8 @@ func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, 
 	return true
 }
 
-// openReservation locks a reservation and its limits. It returns a copy of the state, or nil and the error in res; the
-// time at which the operation is decided; and the shards that it has locked.
+// openReservation locks a reservation and its limits. It returns the copy of the state in g.text, or nil and the error in
+// res; the time at which the operation is decided; and the shards that it has locked.
 func (r *Runner) openReservation(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (state reservation.State, at int64, shards []uint32) {
 	res.Clear()
 	g.admission, g.full, g.division = &r.keys.Admission, false, division{}
@@ -54,7 +54,6 @@ func (r *Runner) openReservation(g *group, now int64, op *engine.Op, res *engine
 		res.Status, res.Held, res.Wanted = engine.WrongType, c.Prev, limits.Reservation
 		return nil, now, shards
 	}
-	g.text = append(g.text[:0], c.State...) // the record may move
 	state = reservation.State(g.text)
 	if key, permitted := state.Permits(op); !permitted {
 		res.Status, res.Reply = engine.NotPermitted, append(res.Reply[:0], key...)
@@ -175,7 +174,8 @@ func (g *group) giveBack(now int64, i int, maxAge int64) {
 func (g *group) giveBackTo(now int64, i int, from reservation.Mark, back, maxAge int64) {
 	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
 	g.parts[i] = engine.Op{Verb: engine.Refund, Key: p.Key, Who: p.Who, Tokens: back, MaxWait: maxAge}
-	place := t.shard.Find(t.tag, p.Key)
+	t.find(p.Key)
+	place := t.place
 	g.idResult.Clear()
 	if p.isInPurse() && p.Limit.Algorithm != limits.PurseFixedWindow {
 		defer func() { p.atHome += back - g.idResult.Granted }()

@@ -20,11 +20,12 @@ type requestGroup struct {
 	held     []*keyspace.Shard // locked
 }
 
-// The most requests that are looked up together, and the most keys that they have, ids included. More would hold more
-// locks, and gain little.
+// The most requests that are looked up together, and the most keys that they look up at the same time, ids included. More
+// would hold more locks, and gain little.
 const (
-	requestsAtOnce    = 8
+	requestsAtOnce    = 16
 	requestKeysAtOnce = 16
+	keysTogether      = 2 * requestKeysAtOnce // with the limits of reservations, which are looked up after the ids
 )
 
 // longState is the size of a state, in bytes, from which it may take long to decide: meanwhile the locks of other requests
@@ -87,7 +88,7 @@ func (g *requestGroup) lookUp(r *Runner, ops []engine.Op, results []engine.Resul
 	for i := range together {
 		q := &together[i]
 		if q.hasID {
-			q.call.touched |= q.call.id.shard.Touch(q.call.id.tag)
+			g.room.ahead.Saw(q.call.id.shard.Touch(q.call.id.tag))
 		}
 		q.call.touchSlots(len(q.parts))
 	}
@@ -95,16 +96,16 @@ func (g *requestGroup) lookUp(r *Runner, ops []engine.Op, results []engine.Resul
 	for i := range together {
 		q := &together[i]
 		if q.hasID {
-			q.call.touched |= q.call.id.seek()
+			g.room.ahead.AddLong(q.call.id.seek())
+			if isSettlement(&ops[i]) {
+				reserved = true
+			} else {
+				g.room.ahead.AddLong(keyspace.RoomOf(q.call.id.shard))
+			}
 		}
-		switch {
-		case isSettlement(&ops[i]):
-			reserved = true
-		case q.hasID:
-			q.call.touched |= keyspace.TouchRoom(q.call.id.shard)
-		}
-		q.call.touchRecords(len(q.parts))
+		q.call.seekRecords(len(q.parts))
 	}
+	g.room.ahead.Read()
 	if reserved {
 		n = g.lookUpReserved(r, ops[:n])
 	}
@@ -123,7 +124,7 @@ func (g *requestGroup) open(r *Runner, ops []engine.Op, results []engine.Result)
 	for ; n < min(len(g.requests), len(ops)) && isRequest(&ops[n]); n++ {
 		q := &g.requests[n]
 		g.room.give(&q.call, g.keys)
-		if !r.open(q, &ops[n], &results[n]) || g.hasID(n) || g.keys+len(q.shards) > requestKeysAtOnce {
+		if !r.open(q, &ops[n], &results[n]) || q.hasID && g.hasID(n) || g.keys+len(q.shards) > requestKeysAtOnce {
 			break
 		}
 		g.keys += len(q.shards)
@@ -131,11 +132,11 @@ func (g *requestGroup) open(r *Runner, ops []engine.Op, results []engine.Result)
 	return n
 }
 
-// hasID reports whether request n may have the id of one before.
+// hasID reports whether request n, which has an id, may have that of one before.
 func (g *requestGroup) hasID(n int) bool {
 	q := &g.requests[n]
 	for i := range n {
-		if o := &g.requests[i]; q.hasID && o.hasID && o.call.id.tag == q.call.id.tag {
+		if o := &g.requests[i]; o.hasID && o.call.id.tag == q.call.id.tag {
 			return true
 		}
 	}
@@ -146,7 +147,7 @@ func (g *requestGroup) hasID(n int) bool {
 // out alone.
 func (r *Runner) open(q *request, op *engine.Op, res *engine.Result) (ok bool) {
 	g := &q.call
-	q.parts, q.shards, q.hasID, q.answered, g.ahead, g.reserving = nil, nil, !op.IsRequest(), false, true, nil
+	q.parts, q.shards, q.hasID, q.answered, g.isLocated, g.reserving = nil, nil, !op.IsRequest(), false, true, nil
 	switch {
 	case isSettlement(op):
 		g.id.locate(r, op.Key)
@@ -210,7 +211,7 @@ func (g *requestGroup) lookUpReserved(r *Runner, ops []engine.Op) (n int) {
 			g.room.give(&q.call, g.keys)
 			q.shards = findLimits(&q.call, r, ops[n].Key, append(q.call.order[:0], q.call.id.shard.Number))
 			q.parts = q.call.parts[:len(q.shards)-1]
-			if g.keys += len(q.shards); g.keys > requestKeysAtOnce || !q.call.touchHeads(len(q.parts)) {
+			if g.keys += len(q.shards); g.keys > keysTogether || !q.call.touchHeads(len(q.parts)) {
 				break
 			}
 		}
@@ -226,8 +227,9 @@ func (g *requestGroup) lookUpReserved(r *Runner, ops []engine.Op) (n int) {
 		together[i].call.touchSlots(len(together[i].parts))
 	}
 	for i := range together {
-		together[i].call.touchRecords(len(together[i].parts))
+		together[i].call.seekRecords(len(together[i].parts))
 	}
+	g.room.ahead.Read()
 	return n
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/internal/ahead"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -14,15 +15,15 @@ import (
 // commands on one key, which is hashed and searched only once.
 type shards struct {
 	keys     *keyspace.Keyspace
-	all      bool     // every shard is locked
-	locked   []uint32 // the numbers of the shards that the transaction has locked itself, in order
-	stopped  bool     // a key's shard was not locked: the operation has to begin again with all locks
-	group    []lookup // the declared keys of the operation, or of a group of them; operations on one key in a row share it
-	next     int      // of group, the first key of the next operation that shares none
-	declared []lookup // of group, the keys of the operation
-	last     int      // of declared, the one that was asked for last
-	touched  uint64   // what touch has read
-	other    lookup   // the key asked for last that is not among them
+	all      bool       // every shard is locked
+	locked   []uint32   // the numbers of the shards that the transaction has locked itself, in order
+	stopped  bool       // a key's shard was not locked: the operation has to begin again with all locks
+	group    []lookup   // the declared keys of the operation, or of a group of them; operations on one key in a row share it
+	next     int        // of group, the first key of the next operation that shares none
+	declared []lookup   // of group, the keys of the operation
+	last     int        // of declared, the one that was asked for last
+	ahead    ahead.List // the records that touch reads
+	other    lookup     // the key asked for last that is not among them
 }
 
 // lookup is a key and where it is. Its shard is locked; it is nil if there is no key.
@@ -148,15 +149,17 @@ func (s *shards) touch() {
 	}
 	for i := range s.group {
 		if l := &s.group[i]; l.sought {
-			s.touched |= l.shard.Touch(l.tag)
+			s.ahead.Saw(l.shard.Touch(l.tag))
 		}
 	}
 	for i := range s.group {
 		if l := &s.group[i]; l.sought {
 			at, head := l.shard.Seek(l.tag)
-			l.place.At, l.moves, s.touched = at, l.shard.Moves, s.touched|head
+			l.place.At, l.moves = at, l.shard.Moves
+			s.ahead.Add(head)
 		}
 	}
+	s.ahead.Read()
 	for i := range s.group {
 		if l := &s.group[i]; l.sought {
 			l.shard.Unlock()
