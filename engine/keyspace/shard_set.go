@@ -32,7 +32,7 @@ func (s *shardSet) MayBeLarge(op *engine.Op, seeks bool) bool {
 	}
 	var names database.Room
 	for _, key := range op.DeclaredKeys() {
-		number, _ := s.NumberOf(names.NameOf(op.Database, key))
+		_, number, _ := s.LocateNumber(names.NameOf(op.Database, key))
 		if any, long := large.Of(number); long || any && !seeks {
 			return true
 		}
@@ -40,10 +40,11 @@ func (s *shardSet) MayBeLarge(op *engine.Op, seeks bool) bool {
 	return false
 }
 
-// NumberOf is Locate that reads no shard: it returns the number of the shard.
-func (s *shardSet) NumberOf(key []byte) (number, tag uint32) {
+// LocateNumber is Locate that returns the number of the shard, too, without reading the shard.
+func (s *shardSet) LocateNumber(key []byte) (shard *Shard, number, tag uint32) {
 	h := maphash.Bytes(s.seed, key)
-	return uint32(s.shardOf(h)), uint32(h)
+	n := s.shardOf(h)
+	return &s.shards[n], uint32(n), uint32(h)
 }
 
 // ShardAt is the shard of a number from 0 to below [Keyspace.Shards].

@@ -27,15 +27,20 @@ func (r *Runner) acquireAll(g *group, now int64, whole *engine.Op, parts []engin
 // and false, with an error in res, if two of the keys are the same.
 func (g *group) locate(r *Runner, parts []engine.Op, res *engine.Result) (shards []uint32, ok bool) {
 	res.Clear()
-	shards = g.order[:0]
-	if g.reserving != nil {
+	here, varies := true, false
+	if shards = g.order[:0]; g.reserving != nil {
 		shards = append(shards, g.id.locate(r, g.reserving.Key))
+		here = g.id.shard.TouchHead()
 		g.id.entries, g.id.bytes = 0, 0
 	}
 	for i := range parts {
-		shards = append(shards, g.targets[i].locate(r, parts[i].Key))
+		p, t := &parts[i], &g.targets[i]
+		shards = append(shards, t.locate(r, p.Key))
+		here = t.shard.TouchHead() && here
+		varies = varies || algorithm.Table[p.Limit.Algorithm].Bytes == 0
 	}
-	if !g.touchHeads(len(parts)) || g.hasDuplicateKey(parts) {
+	g.varies = varies
+	if !here || g.hasDuplicateKey(parts) {
 		res.Status = engine.DuplicateKey
 		return nil, false
 	}
@@ -191,9 +196,9 @@ func promiseTurns(g *group, results []engine.Result) (binding int) {
 	return bindingOf(results)
 }
 
-// touchHeads reads the heads of the shards of the first parts, and of an id: see [keyspace.Shard.TouchHead].
+// touchHeads reads the heads of the shards of the first parts: see [keyspace.Shard.TouchHead].
 func (g *group) touchHeads(parts int) (here bool) {
-	here = g.reserving == nil || g.id.shard.TouchHead()
+	here = true
 	for i := range parts {
 		here = g.targets[i].shard.TouchHead() && here
 	}

@@ -57,10 +57,10 @@ func (g *group) unlockShared() {
 // countAdmissions counts the parts whose keys were not kept.
 func (g *group) countAdmissions(parts []engine.Op, res *engine.Result) {
 	for i := range parts {
-		if t := &g.targets[i]; t.rules != nil {
+		if rules := g.targets[i].rules; rules != nil {
 			one := *g.calls[i].Result
 			one.Allowed = res.Allowed
-			g.admission.Count(t.rules.NewKeys, &one)
+			g.admission.Count(rules.NewKeys, &one)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type group struct {
 	repeated    bool         // it was answered before
 	id          target       // of its id
 	text        []byte       // room for its state as it was, and its parameters
+	varies      bool         // the state of a limit that is asked has a variable size
 	isLocated   bool         // its keys were located, and their shards locked, together with those of other requests
 	settlements []settlement // of the limits of the reservation in text
 }
@@ -90,8 +91,8 @@ const (
 
 // locate finds out where a key is to be looked up. It returns the number of the shard.
 func (t *target) locate(r *Runner, key []byte) (shard uint32) {
-	shard, t.tag = r.keys.NumberOf(key)
-	t.shard, t.look = r.keys.ShardAt(shard), located
+	t.shard, shard, t.tag = r.keys.LocateNumber(key)
+	t.look = located
 	return shard
 }
 

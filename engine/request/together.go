@@ -110,7 +110,7 @@ func (g *requestGroup) lookUp(r *Runner, ops []engine.Op, results []engine.Resul
 		n = g.lookUpReserved(r, ops[:n])
 	}
 	for i := range n {
-		if g.requests[i].isApart(&ops[i]) {
+		if q := &g.requests[i]; (q.hasID || q.call.varies) && q.isApart(&ops[i]) {
 			return i
 		}
 	}
