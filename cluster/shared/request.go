@@ -28,6 +28,7 @@ func (r *request) gather(op *engine.Op) {
 			r.Away.Add(i)
 		}
 	}
+	r.LookFirst()
 }
 
 // settle takes the result of a request. It returns false if the request has to wait.

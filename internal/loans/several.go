@@ -24,13 +24,17 @@ type Several struct {
 	Result *engine.Result
 	Done   func() // called once the result is there, unless Settle has returned true
 
+	itself *itself // while its look is asked; nil for other requests
+
 	part  int       // the limit whose tokens it waits for
 	waits time.Time // when it began to wait for them
 	tries int       // how often it has waited
 }
 
 // Settle takes the result of the operation. It returns false if the request has to wait.
-func (r *Several) Settle() (finished bool) {
+func (r *Several) Settle() (finished bool) { return r.settle() && r.follow() }
+
+func (r *Several) settle() (finished bool) {
 	if part := r.short(); part >= 0 {
 		return r.wait(part)
 	}
@@ -51,12 +55,12 @@ func (r *Several) short() (part int) {
 		return -1
 	}
 	for i := range r.Limits {
-		if p := &r.Limits[i]; r.Away.Has(i) && p.Tokens > p.Limit.Capacity {
+		if p := &r.Limits[i]; r.Away.Has(i) && p.Tokens > p.Limit.Capacity && !r.isAllowance(i) {
 			r.Result.Binding = i
 			return i
 		}
 	}
-	if !r.Away.Has(part) {
+	if !r.Away.Has(part) || r.isAllowance(part) {
 		return -1
 	}
 	return part
@@ -102,7 +106,7 @@ func (r *Several) Until() time.Time { return r.End }
 // Decided implements [Request].
 func (r *Several) Decided(key *Key, res *engine.Result, after *Outcome) {
 	*r.Result = *res
-	if r.settleAfter(key, after) {
+	if r.settleAfter(key, after) && r.follow() {
 		r.Done()
 	}
 }
@@ -117,7 +121,7 @@ func (r *Several) Expired() {
 func (r *Several) settleAfter(key *Key, after *Outcome) (finished bool) {
 	part := r.short()
 	if part < 0 || string(r.Limits[part].Key) != key.Name() {
-		return r.Settle()
+		return r.settle()
 	}
 	switch {
 	case after.Refusal.Status == engine.Uncertain, after.Refusal.Status == Refused: // only the operation on the loan is
@@ -132,7 +136,7 @@ func (r *Several) settleAfter(key *Key, after *Outcome) (finished bool) {
 		denied, _ := key.Denied(now, p.Limit, p.Tokens)
 		return r.deny(key, part, denied.Wait(now, p.Tokens))
 	}
-	return r.Settle()
+	return r.settle()
 }
 
 // complete adds to a decided request what home has left.
@@ -141,6 +145,7 @@ func (r *Several) complete() {
 		return
 	}
 	now := time.Now()
+	r.waitForAllowance()
 	charges := r.Result.Binding < 0 && r.Asked.Options&engine.Peek == 0
 	for i := range r.Limits {
 		if !r.Away.Has(i) {
@@ -151,8 +156,12 @@ func (r *Several) complete() {
 		if key == nil {
 			continue
 		}
-		if charges && p.Tokens > 0 {
-			addHome(&r.Result.Parts[i], p.Limit, key.Granted(now, p.Limit, p.Tokens, r.Result.Parts[i].Remaining))
+		tokens := p.Tokens
+		if r.isAllowance(i) {
+			tokens = min(tokens, r.Result.Parts[i].Granted)
+		}
+		if charges && tokens > 0 {
+			addHome(&r.Result.Parts[i], p.Limit, key.Granted(now, p.Limit, tokens, r.Result.Parts[i].Remaining))
 		} else {
 			key.AddHome(&r.Result.Parts[i], p.Limit)
 		}

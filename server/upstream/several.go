@@ -29,7 +29,8 @@ func (u *Upstream) newSeveral(op *engine.Op) *several {
 		if p := &r.Limits[i]; u.ofHome(p.Key) {
 			r.Away.Add(i)
 			p.Limit.Algorithm = p.Limit.Algorithm.Base()
-			if r.upTo > 0 && p.Tokens > 0 { // home never lends more than the capacity
+			isIncluded := engine.HasElse(r.Limits) && p.IsIncluded()
+			if r.upTo > 0 && p.Tokens > 0 && !isIncluded { // home never lends more than the capacity
 				request.Tokens = min(request.Tokens, p.Limit.Capacity)
 			}
 		}
@@ -47,6 +48,7 @@ func (u *Upstream) newSeveral(op *engine.Op) *several {
 			p.Limit, _ = inPurse(p.Limit)
 		}
 	}
+	r.LookFirst()
 	return r
 }
 
