@@ -89,8 +89,9 @@ func (a *acquire) grantedHere(res *engine.Result) {
 // askBeyond decides a request that the purse has too few tokens for.
 func (a *acquire) askBeyond() {
 	key := a.u.keeper.Key(here, a.op.Key)
-	if key == nil {
-		a.askHome(nil)
+	_, isLent := inPurse(a.op.Limit)
+	if key == nil || !isLent {
+		a.askHome(key)
 		return
 	}
 	now, least := time.Now(), a.op.Tokens
@@ -130,7 +131,7 @@ func (a *acquire) askHome(key *loans.Key) {
 		if err == nil {
 			err = r.refused()
 		}
-		if err == nil && len(r.ints) != acquireInts {
+		if err == nil && !isReplyTo(&a.op, r.ints) {
 			err = errUnknown
 		}
 		if err != nil {
@@ -149,8 +150,14 @@ func (a *acquire) askHome(key *loans.Key) {
 	})
 }
 
-// acquireInts is the number of integers in the reply to a request.
-const acquireInts = 5
+// replyInts is the number of integers in the reply to a request, and to an operation on a loan.
+const replyInts = 5
+
+// isReplyTo reports whether a reply has as many integers as one to an operation. A limit that warns has one more, which
+// follows from the others.
+func isReplyTo(op *engine.Op, n []int64) bool {
+	return len(n) == replyInts || op.Verb == engine.Acquire && op.Limit.Warn != 0 && len(n) == replyInts+1
+}
 
 // answered returns the result that home's reply states in five integers. CL.THROTTLE has them in another order and in
 // seconds.

@@ -101,10 +101,10 @@ func isLendable(op *engine.Op, options engine.Option) bool {
 	return op.Limit.Algorithm.Base().Purse() != limits.NoAlgorithm && op.Options&^options == 0 && op.Keep == 0 && op.MaxWait <= 0
 }
 
-// isLendablePart is isLendable for one of several limits, which may have a COST. A limit with a Rollover cannot be one of
-// them, because home does not lend its tokens.
+// isLendablePart is isLendable for one of several limits, which may have a COST. A limit with a History cannot be one of
+// them, because home alone has its closed windows, of which it counts the tokens that roll over.
 func isLendablePart(p *engine.Op, options engine.Option) bool {
-	return isLendable(p, options|engine.FixedCost) && p.Limit.Rollover == 0
+	return isLendable(p, options|engine.FixedCost) && p.Limit.History == 0
 }
 
 // classifySeveral is classify for a request for several limits. The limits of home that a policy has are kept as those
@@ -131,7 +131,7 @@ func (u *Upstream) classifyReserve(request *engine.Op) kind {
 	switch k := u.classify(request); {
 	case k == handOn:
 		return handOn
-	case u.opt.Alone && (k == fromPurses || k == fromPurse && request.Options == 0):
+	case u.opt.Alone && (k == fromPurses || k == fromPurse && isLendablePart(request, 0)):
 		return fromPurses
 	}
 	return refuse

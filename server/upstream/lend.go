@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/loans"
 	"github.com/stintdb/stint/server/command/limiter"
 )
@@ -42,9 +43,6 @@ func wordsOf(op *engine.Op) []string {
 	return nil
 }
 
-// loanInts is the number of integers in the reply to an operation on a loan.
-const loanInts = 5
-
 // resultOf reads home's answer to an operation.
 func resultOf(op *engine.Op, r *reply, err error) engine.Result {
 	if err == nil {
@@ -53,8 +51,10 @@ func resultOf(op *engine.Op, r *reply, err error) engine.Result {
 	switch n := r.ints; {
 	case errors.Is(err, errRefused), errors.Is(err, errPauses):
 		return engine.Result{Status: loans.Refused}
-	case err != nil, len(n) != loanInts, n[0] < 0:
+	case err != nil, !isReplyTo(op, n), n[0] < 0:
 		return engine.Result{Status: engine.NoHome} // an operation on a loan stays prepared, whether home has carried it out or not
+	case op.Verb == engine.Acquire && op.Limit.Algorithm == limits.GCRA: // a look, the only request here
+		return seen(op, n)
 	case op.Verb == engine.Acquire:
 		return answered(op.Limit.Algorithm, n)
 	case n[4] < 0:
@@ -62,4 +62,17 @@ func resultOf(op *engine.Op, r *reply, err error) engine.Result {
 	default:
 		return engine.Result{Granted: n[0], Limit: n[1], Remaining: n[2], Lent: n[3], Number: uint64(n[4])}
 	}
+}
+
+// seen returns the answer to a look at a limit whose home has shown the tokens that are left.
+func seen(op *engine.Op, n []int64) engine.Result {
+	res := answered(op.Limit.Algorithm, n)
+	switch res.Allowed = res.Remaining >= op.Tokens; {
+	case res.Allowed:
+	case op.Tokens > res.Limit:
+		res.Wait = engine.NeverWait
+	default:
+		res.Wait = op.Limit.Rate.Refill(op.Tokens - res.Remaining)
+	}
+	return res
 }

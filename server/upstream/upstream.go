@@ -132,10 +132,10 @@ func (u *Upstream) askLoan(op engine.Op, answer func(engine.Result)) {
 // here is the one place that has the purses: the store of this server or cluster.
 const here = 0
 
-// inPurse returns a limit as the key's purse has it, and false if the limit cannot be lent.
+// inPurse returns a limit as the key's purse has it, and false if the limit cannot be lent. A purse has no closed windows.
 func inPurse(limit limits.Limit) (kept limits.Limit, ok bool) {
 	limit.Algorithm = limit.Algorithm.Purse()
-	return limit, limit.Algorithm != limits.NoAlgorithm
+	return limit, limit.Algorithm != limits.NoAlgorithm && limit.History == 0
 }
 
 func (u *Upstream) isConnected() bool {

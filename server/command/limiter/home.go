@@ -11,12 +11,17 @@ import (
 
 // The keys below are names, see package database.
 
-// AcquireWords returns the command that asks another server for tokens of a limit. options may be PEEK or UPTO.
+// AcquireWords returns the command that asks another server for tokens of a limit. options may be PEEK, UPTO or FORCE.
+// CL.THROTTLE has no options: a PEEK asks for no tokens, and the reply shows those that are left.
 func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.Option) []string {
-	name := strings.ToUpper(throttleRows[0].Name)
-	if limit.Algorithm != limits.GCRA {
-		name = specOf(limit.Algorithm).word + ".ACQUIRE"
+	if limit.Algorithm == limits.GCRA {
+		if options&engine.Peek != 0 {
+			tokens = 0
+		}
+		name := strings.ToUpper(throttleRows[0].Name)
+		return append(paramWords([]string{name, string(database.KeyOf(key))}, limit), strconv.FormatInt(tokens, 10))
 	}
+	name := specOf(limit.Algorithm).word + ".ACQUIRE"
 	words := append(paramWords([]string{name, string(database.KeyOf(key))}, limit), strconv.FormatInt(tokens, 10))
 	words = limitOptions(words, limit)
 	if options&engine.Peek != 0 {
