@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/upstream"
@@ -203,5 +204,16 @@ func TestLoansWithoutHome(t *testing.T) {
 	}
 	if got, failure := c.do("RL.LEND g:2 TB 1000 1/1h 5 me 4 0 FOR 1m"); !strings.HasPrefix(failure, "UPSTREAM ") {
 		t.Errorf("of a key without tokens: %v %s", got, failure)
+	}
+}
+
+// A home of several addresses is not down because the first of them is: requests wait until the others were tried.
+func TestFirstAddressOfHomeIsDown(t *testing.T) {
+	home := start(t, "", nil)
+	region := startWith(t, home.address, homeTimeout, nil, func(o *upstream.Options) {
+		o.Addresses = []string{testserver.ReserveAddress(t), home.address}
+	})
+	if got, failure := dial(t, region.address).do("TB.ACQUIRE g:1 5 1/1h"); failure != "" || got[0] != 1 {
+		t.Errorf("%v %s", got, failure)
 	}
 }

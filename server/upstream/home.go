@@ -36,8 +36,8 @@ type home struct {
 
 	mu      sync.Mutex
 	current *link  // nil while there is none
-	down    bool   // the last attempt to connect has failed
-	waiting []*ask // requests until the first connection
+	down    bool   // the last attempts to connect to each address have failed
+	waiting []*ask // requests while it connects, unless it is down
 	failure string // of the last attempt, or the last error that home has answered
 
 	background sync.WaitGroup
@@ -66,7 +66,8 @@ func (h *home) close() {
 	}
 	h.mu.Unlock()
 	h.background.Wait()
-	h.fail(nil)
+	h.end(nil)
+	h.giveUp()
 }
 
 // send asks home. answer is called once, perhaps before send returns.
@@ -90,14 +91,14 @@ func (h *home) send(timeout time.Duration, words []string, answer func(reply, er
 	}
 }
 
-// run connects to home again and again.
+// run connects to home again and again. It pauses, and home is down, once all addresses in a row have failed.
 func (h *home) run(ctx context.Context) {
-	pause := firstPause
+	pause, failed := firstPause, 0
 	for at := 0; ctx.Err() == nil; at++ {
 		address := h.addresses[at%len(h.addresses)]
 		began := time.Now()
 		err := h.serve(ctx, address)
-		wasDown := h.fail(err)
+		wasDown, wasUp := h.end(err)
 		if ctx.Err() != nil {
 			return
 		}
@@ -107,6 +108,14 @@ func (h *home) run(ctx context.Context) {
 		if !wasDown {
 			h.log.Warn("cannot connect to the home cluster", "address", address, "error", err)
 		}
+		if wasUp {
+			failed = 0
+		}
+		if failed++; failed < len(h.addresses) {
+			continue
+		}
+		failed = 0
+		h.giveUp()
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -160,25 +169,33 @@ func (h *home) heard(refusal string) {
 	}
 }
 
-// fail ends the connection. The requests that were sent may have been carried out.
-func (h *home) fail(err error) (wasDown bool) {
+// end ends the connection, if there is one. The requests that were sent may have been carried out.
+func (h *home) end(err error) (wasDown, wasUp bool) {
 	h.mu.Lock()
-	l, waiting := h.current, h.waiting
-	wasDown = h.down
-	h.current, h.waiting, h.down = nil, nil, true
+	l := h.current
+	wasDown, h.current = h.down, nil
 	if err != nil {
 		h.failure = err.Error()
 	}
 	h.mu.Unlock()
-	if l != nil {
-		for _, a := range l.takeAll() {
-			a.answer(reply{}, errUnknown)
-		}
+	if l == nil {
+		return wasDown, false
 	}
+	for _, a := range l.takeAll() {
+		a.answer(reply{}, errUnknown)
+	}
+	return wasDown, true
+}
+
+// giveUp answers the requests that wait for a connection, and all that come until there is one.
+func (h *home) giveUp() {
+	h.mu.Lock()
+	waiting := h.waiting
+	h.waiting, h.down = nil, true
+	h.mu.Unlock()
 	for _, a := range waiting {
 		a.answer(reply{}, errNotSent)
 	}
-	return wasDown
 }
 
 // expire ends requests whose time is over, and connections that do not answer.
