@@ -143,7 +143,7 @@ var within = map[string][]string{
 	"cmd/playground/traffic":     {"engine", "server/command", "server/command/limiter"},
 	"cmd/stint/cli":              {"internal/spelling"},
 	"cmd/stint/adminclient":      {"cmd/stint/cli", "server/config"},
-	"cmd/stint/policyfile":       {"cmd/stint/adminclient", "cmd/stint/cli", "cmd/stint/inspect", "internal/atomicfile", "server/policyset", "server/usage"},
+	"cmd/stint/policyfile":       {"cmd/stint/adminclient", "cmd/stint/cli", "cmd/stint/inspect", "cmd/stint/settings", "internal/atomicfile", "server/policyset", "server/usage"},
 	"server/policyset":           {"engine", "server", "server/command", "server/command/limiter", "server/resp"},
 	"server/admin/callers":       {"engine", "server", "server/usage"},
 	"cmd/stint/homepolicies":     {"engine/glob", "server", "server/policyset", "server/resp", "server/upstream"},

@@ -36,7 +36,7 @@ are listed. schema prints a JSON schema for editors.
   --prune               diff, apply: remove the policies that FILE does not
                         have, and the overrides of its policies
   --dry-run             apply: only show the changes, as diff does
-  --before FILE         apply: first write the present policyset.Present to this file;
+  --before FILE         apply: first write the present policies to this file;
                         'stint policy apply --prune' of it goes back
   --json                diff, apply: print the changes as JSON; usage: print a
                         line of JSON for each key

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +18,7 @@ import (
 	"github.com/stintdb/stint/cmd/stint/policyfile"
 	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/internal/testwait"
+	"github.com/stintdb/stint/server/policyset"
 )
 
 // policyRun is stint policy for the server at an address of --admin.
@@ -128,23 +132,50 @@ func TestPolicyMistakes(t *testing.T) {
 	write := func(name, text string) string { return written(t, filepath.Join(dir, name), text) }
 	for want, args := range map[string][]string{
 		"needs export, diff, apply, usage or schema, got ''": {},
-		"got 'expot'":                {"expot"},
-		"policy diff: got 0 files":   {"diff"},
-		"export: takes no --prune":   {"export", "--prune"},
-		"diff: takes no --before":    {"diff", "--before", "x.toml", write("a.toml", apiFile)},
-		"must end in .toml":          {"export", filepath.Join(dir, "x.txt")},
-		"no such file":               {"apply", filepath.Join(dir, "none.toml")},
-		"line 2: policies.api.limit": {"diff", write("b.toml", "[policies.api]\nlimit = []\n")},
-		"line 3":                     {"diff", write("c.yaml", "policies:\n  api:\n    limit: []\n")},
-		"line 2:":                    {"diff", write("d.toml", "[policies.api]\nlimits = 1\n")},
-		"it has no policies":         {"diff", write("e.yaml", "")},
-		"more than one document":     {"diff", write("f.yaml", "policies: {}\n---\npolicies: {}\n")},
-		`policy "api": ERR spec`:     {"diff", write("g.toml", "[policies.api]\nlimits = [\"XX a 1 1/s\"]\n")},
-		"the server does not answer": {"export", "--admin", testserver.ReserveAddress(t)},
+		"got 'expot'":                                               {"expot"},
+		"policy diff: got 0 files":                                  {"diff"},
+		"export: takes no --prune":                                  {"export", "--prune"},
+		"diff: takes no --before":                                   {"diff", "--before", "x.toml", write("a.toml", apiFile)},
+		"must end in .toml":                                         {"export", filepath.Join(dir, "x.txt")},
+		"no such file":                                              {"apply", filepath.Join(dir, "none.toml")},
+		"line 2: policies.api.limit":                                {"diff", write("b.toml", "[policies.api]\nlimit = []\n")},
+		"line 3: limit means nothing in a file of policies":         {"diff", write("c.yaml", "policies:\n  api:\n    limit: []\n")},
+		"line 2: policies.api.limits must be a list of limits":      {"diff", write("d.toml", "[policies.api]\nlimits = 1\n")},
+		"line 2: policies.api.shadow must be true or false":         {"diff", write("h.toml", "[policies.api]\nshadow = 1\n")},
+		"line 2: policies.api.overrides must have a list of limits": {"diff", write("i.toml", "[policies.api]\noverrides = 1\n")},
+		"line 3: !!str `TB a:{}...` must be a list of limits":       {"diff", write("j.yaml", "policies:\n  api:\n    limits: TB a:{} 1 1/s\n")},
+		"line 2: !!seq must have limits":                            {"diff", write("k.yaml", "policies:\n  api: []\n")},
+		"it has no policies":                                        {"diff", write("e.yaml", "")},
+		"more than one document":                                    {"diff", write("f.yaml", "policies: {}\n---\npolicies: {}\n")},
+		`policy "api": ERR spec`:                                    {"diff", write("g.toml", "[policies.api]\nlimits = [\"XX a 1 1/s\"]\n")},
+		"the server does not answer":                                {"export", "--admin", testserver.ReserveAddress(t)},
 	} {
 		if code, got := run(args...); code == exitOK || code == exitDiffers || !strings.Contains(got, want) {
 			t.Errorf("%v: exit %d, %s", args, code, got)
 		}
+	}
+}
+
+// Whoever interrupts apply, or loses the connection, is told that the changes may have been made.
+func TestPolicyApplyWithoutAnAnswer(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q policyset.Request
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || !q.Apply {
+			_, _ = io.WriteString(w, `{"version": "1", "changes": [{"policy": "api", "after": {"limits": ["TB user:{} 5 5/m"]}}]}`)
+			return
+		}
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	var out strings.Builder
+	p := &process{readFile: readRegularFile, stdout: io.Discard, stderr: &out}
+	file := written(t, filepath.Join(t.TempDir(), "api.toml"), "\ufeff"+apiFile) // which editors of Windows write
+	code := p.run(ctx, []string{"policy", "apply", "--admin", server.Listener.Addr().String(), file})
+	if want := "stint: interrupted; the changes may have been made: look at them with stint policy diff\n"; code != exitFailed || out.String() != want {
+		t.Errorf("exit %d, %s", code, &out)
 	}
 }
 

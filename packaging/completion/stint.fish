@@ -137,7 +137,7 @@ complete -c stint -n '__fish_seen_subcommand_from policy' -l cacert -r -d 'the C
 complete -c stint -n '__fish_seen_subcommand_from policy' -l token-file -r -d 'a file with the server\'s --admin-token [default: the'
 complete -c stint -n '__fish_seen_subcommand_from policy' -l prune -d 'diff, apply: remove the policies that FILE does not'
 complete -c stint -n '__fish_seen_subcommand_from policy' -l dry-run -d 'apply: only show the changes, as diff does'
-complete -c stint -n '__fish_seen_subcommand_from policy' -l before -r -d 'apply: first write the present policyset.Present to this file;'
+complete -c stint -n '__fish_seen_subcommand_from policy' -l before -r -d 'apply: first write the present policies to this file;'
 complete -c stint -n '__fish_seen_subcommand_from policy' -l json -d 'diff, apply: print the changes as JSON; usage: print a'
 complete -c stint -n __fish_use_subcommand -a replay -d 'show which requests in an access log your limits would have denied'
 complete -c stint -n '__fish_seen_subcommand_from replay' -l limit -r -d 'the limits to try, as in RL.POLICY SET, such as'

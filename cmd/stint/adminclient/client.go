@@ -126,6 +126,8 @@ func (c *Client) Send(ctx context.Context, method, path, bearer string, body []b
 	switch {
 	case err != nil && strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return nil, errors.New("the server has no --admin-tls: leave --tls out")
+	case errors.Is(err, context.Canceled):
+		return nil, context.Canceled
 	case err != nil:
 		if sent, is := errors.AsType[*url.Error](err); is {
 			err = sent.Err // without the path, which the user did not write

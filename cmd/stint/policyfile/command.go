@@ -215,7 +215,11 @@ func (c *Command) apply(ctx context.Context, file string) error {
 		return err
 	}
 	request.Apply, request.Version = true, answer.Version
-	if err := c.request(ctx, http.MethodPost, filePath, request, new(policyset.Reply)); err != nil {
+	err = c.request(ctx, http.MethodPost, filePath, request, new(policyset.Reply))
+	if errors.Is(err, errNoAnswer) {
+		return fmt.Errorf("%w; the changes may have been made: look at them with stint policy diff", err)
+	}
+	if err != nil {
 		return err
 	}
 	if !c.asJSON {
@@ -223,6 +227,15 @@ func (c *Command) apply(ctx context.Context, file string) error {
 	}
 	return err
 }
+
+// errNoAnswer is an error after which it is not known whether the server has done what it was asked for.
+var errNoAnswer = errors.New("no answer")
+
+// noAnswer is such an error.
+type noAnswer struct{ error }
+
+func (e noAnswer) Unwrap() error        { return e.error }
+func (e noAnswer) Is(target error) bool { return target == errNoAnswer }
 
 // request sends a request about the server's policies, and reads the answer.
 func (c *Command) request(ctx context.Context, method, path string, body, into any) error {
@@ -237,13 +250,13 @@ func (c *Command) request(ctx context.Context, method, path string, body, into a
 	}
 	response, err := c.Client.Send(ctx, method, path, c.Token, text)
 	if err != nil {
-		return err
+		return noAnswer{err}
 	}
 	defer response.Body.Close()
 	switch response.StatusCode {
 	case http.StatusOK:
 		if err := json.NewDecoder(response.Body).Decode(into); err != nil {
-			return fmt.Errorf("%s is not a Stint server of this version: %w", c.Client.URL, err)
+			return noAnswer{fmt.Errorf("%s is not a Stint server of this version: %w", c.Client.URL, err)}
 		}
 		return nil
 	case http.StatusUnauthorized:
