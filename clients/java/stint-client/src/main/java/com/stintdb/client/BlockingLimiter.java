@@ -83,6 +83,11 @@ public final class BlockingLimiter {
         return join(limiter.check(policy, id, request));
     }
 
+    /** {@link Limiter#verifyPolicy}. */
+    public void verifyPolicy(String policy, String id) {
+        join(limiter.verifyPolicy(policy, id));
+    }
+
     /** {@link Limiter#settle(String, long)}. */
     public @Nullable List<Charge> settle(String id, long tokens) {
         return join(limiter.settle(id, tokens));

@@ -107,14 +107,7 @@ final class Decider {
     }
 
     CompletableFuture<MultiResult> check(String policy, Key id, Request request) {
-        if (policy.isEmpty()) {
-            throw new InvalidException("policy: needs a name");
-        }
-        Words words = new Words("RL.CHECK").add(policy).add(id).add(request.tokens).keep(request.keep).options(request);
-        if (request.show == Request.Show.WARN) {
-            words.add("WARN");
-        }
-        words.fields(request.fields);
+        Words words = checking(policy, id, request);
         StringBuilder caller = new StringBuilder();
         caller.append(policy).append('\0').append(id.text());
         request.fields.forEach((name, value) -> caller.append('\0').append(name.length()).append(' ').append(name).append(value.text()));
@@ -123,6 +116,22 @@ final class Decider {
             asked.add(new Asked(asked.size() + " " + caller, limit, request.tokens));
         }
         return several(words, request, asked);
+    }
+
+    /** Asks whether the server decides by a policy. It takes nothing, and no fallback answers. */
+    CompletableFuture<Void> verify(String policy, Key id) {
+        return asker.askAtStart(checking(policy, id, Request.one().peek()).done()).thenAccept(reply -> {});
+    }
+
+    private static Words checking(String policy, Key id, Request request) {
+        if (policy.isEmpty()) {
+            throw new InvalidException("policy: needs a name");
+        }
+        Words words = new Words("RL.CHECK").add(policy).add(id).add(request.tokens).keep(request.keep).options(request);
+        if (request.show == Request.Show.WARN) {
+            words.add("WARN");
+        }
+        return words.fields(request.fields);
     }
 
     /** Extends a request. The limits are those that are known of it. */

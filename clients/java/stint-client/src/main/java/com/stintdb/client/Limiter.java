@@ -170,6 +170,15 @@ public final class Limiter implements AutoCloseable {
     }
 
     /**
+     * Asks, at the start of a program, whether the server checks callers such as this one by a policy. It takes nothing. The stage fails with {@link
+     * RefusedException} if the server refuses, for example because it has no such policy, and with {@link UnavailableException} or {@link
+     * UnauthenticatedException} if it does not decide. A Java program is slow while it starts, so the stage waits for the reply as long as for a connection.
+     */
+    public CompletionStage<Void> verifyPolicy(String policy, String id) {
+        return failing(() -> decider.verify(policy, Key.of(id)));
+    }
+
+    /**
      * Charges the true cost of a request that was granted with an id: tokens for each limit without a cost. The stage has null if the server does not know
      * the id: then the tokens of the request stay taken if the time to remember it is over, and the first such settlement of a process is a warning in the log. It is sent again if a reply is lost. There is no policy: the stage fails with {@link UnavailableException} if Stint does not answer.
      */

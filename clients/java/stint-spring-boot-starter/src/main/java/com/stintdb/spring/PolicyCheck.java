@@ -2,17 +2,21 @@ package com.stintdb.spring;
 
 import com.stintdb.client.InvalidException;
 import com.stintdb.client.Limiter;
-import com.stintdb.client.RefusedException;
-import com.stintdb.client.Request;
+import com.stintdb.client.StintException;
+import com.stintdb.client.internal.Asker;
 import com.stintdb.client.web.Callers;
 import com.stintdb.client.web.Guard;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 
 /** Asks the server, once the beans are there, for the policies that they name: a policy that is missing there would deny every request. */
 final class PolicyCheck implements SmartInitializingSingleton {
+    private static final System.Logger LOG = System.getLogger("com.stintdb.client");
+
     private final ObjectProvider<Limiter> limiter;
     private final Map<String, String> needed = new LinkedHashMap<>(); // by policy the place that names it; guarded by itself
     private boolean hasBegun; // guarded by needed
@@ -32,7 +36,7 @@ final class PolicyCheck implements SmartInitializingSingleton {
             isLate = hasBegun;
         }
         if (isLate) {
-            check(policy, place);
+            join(ask(policy, place));
         }
     }
 
@@ -50,16 +54,27 @@ final class PolicyCheck implements SmartInitializingSingleton {
             hasBegun = true;
             all = Map.copyOf(needed);
         }
-        all.forEach(this::check);
+        all.entrySet().stream().map(each -> ask(each.getKey(), each.getValue())).toList().forEach(PolicyCheck::join);
     }
 
     /** Without an answer of the server nothing is known, and the policy for that time decides on requests. */
-    private void check(String policy, String place) {
+    private CompletableFuture<Void> ask(String policy, String place) {
+        return limiter.getObject().verifyPolicy(policy, Callers.ANONYMOUS).toCompletableFuture().exceptionally(failure -> {
+            StintException error = Asker.errorOf(failure);
+            if (Asker.isUndecided(error)) {
+                LOG.log(System.Logger.Level.WARNING, place + ": the server did not say whether it has the policy \"" + policy + "\": " + error.getMessage());
+                return null;
+            }
+            throw new InvalidException(place + ": the server refuses checks by the policy \"" + policy + "\": " + error.getMessage()
+                    + ". Store it first: RL.POLICY SET " + policy + " TB " + policy + ":{} 100 100/m");
+        });
+    }
+
+    private static void join(CompletableFuture<Void> asked) {
         try {
-            limiter.getObject().blocking().check(policy, Callers.ANONYMOUS, Request.one().peek());
-        } catch (RefusedException e) {
-            throw new InvalidException(
-                    place + ": the server refuses checks by the policy \"" + policy + "\": " + e.getMessage() + ". Store it first: RL.POLICY SET " + policy + " TB " + policy + ":{} 100 100/m");
+            asked.join();
+        } catch (CompletionException e) {
+            throw Asker.errorOf(e);
         }
     }
 }

@@ -2,6 +2,7 @@ package com.stintdb.spring;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,16 +10,23 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.stintdb.client.InvalidException;
 import com.stintdb.client.Limit;
 import com.stintdb.client.Limiter;
+import com.stintdb.client.LimiterBuilder;
 import com.stintdb.client.Policy;
+import com.stintdb.client.RefusedException;
 import com.stintdb.client.Request;
+import com.stintdb.client.spi.Driver;
 import com.stintdb.client.web.Guard;
 import com.stintdb.test.FakeServer;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -208,5 +216,36 @@ class RateLimitedTest {
     void startsWhileStintIsGone() {
         server.setDown(true);
         context.withBean(UnknownPolicy.class).run(started -> assertFalse(started.getBeansOfType(UnknownPolicy.class).isEmpty()));
+    }
+
+    /** On a cold machine the first reply comes after the time that a request has. Here it comes after a PING, sent later, has already failed. */
+    @Test
+    void waitsForALateReplyAtTheStart() {
+        AtomicReference<@Nullable Limiter> slow = new AtomicReference<>();
+        LimiterBuilder builder = Limiter.builder(Policy.failOpen(), new Driver() {
+            @Override
+            public CompletableFuture<@Nullable Object> send(byte[][] words) {
+                if (!new String(words[0], StandardCharsets.US_ASCII).equals("RL.CHECK")) {
+                    return new CompletableFuture<>();
+                }
+                return Objects.requireNonNull(slow.get()).ping().toCompletableFuture().handle((nothing, timeout) -> {
+                    throw new RefusedException("ERR no such policy 'cals'");
+                });
+            }
+
+            @Override
+            public void close() {}
+
+            @Override
+            public Executor executor() {
+                return Runnable::run;
+            }
+        });
+        slow.set(builder.timeout(Duration.ofMillis(1)).connectTimeout(Duration.ofSeconds(30)).build());
+        new ApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(StintAutoConfiguration.class, TaskExecutionAutoConfiguration.class))
+                .withBean(Limiter.class, slow::get)
+                .withBean(UnknownPolicy.class)
+                .run(started -> assertInstanceOf(InvalidException.class, started.getStartupFailure()));
     }
 }

@@ -71,6 +71,11 @@ public final class Asker {
         return ask(words, settings.timeoutMs);
     }
 
+    /** Sends a command once, at the start of a program: it waits for the reply as long as the first calls wait for a connection. */
+    public CompletableFuture<@Nullable Object> askAtStart(byte[][] words) {
+        return ask(words, Math.max(settings.timeoutMs, settings.connectTimeoutMs));
+    }
+
     private CompletableFuture<@Nullable Object> ask(byte[][] words, long timeoutMs) {
         StintException refusal = refusal();
         if (refusal != null) {

@@ -4,6 +4,8 @@ import com.stintdb.client.InvalidException;
 import com.stintdb.client.Limit;
 import com.stintdb.client.Limiter;
 import com.stintdb.client.Request;
+import com.stintdb.client.StintException;
+import com.stintdb.client.internal.Asker;
 import com.stintdb.client.web.Callers;
 import com.stintdb.client.web.Guard;
 import com.stintdb.spring.RateLimitedException;
@@ -96,9 +98,11 @@ public final class StintRateLimiter extends AbstractRateLimiter<StintRateLimiter
         super.onApplicationEvent(event);
         String policy = checked(route, getConfig().get(route)).policy;
         if (policy != null) {
-            limiter.check(policy, Callers.ANONYMOUS, Request.one().peek()).exceptionally(error -> {
-                String remedy = "; requests are denied until it is stored: RL.POLICY SET " + policy + " TB " + policy + ":{} 100 100/m";
-                LOG.log(System.Logger.Level.ERROR, "route " + route + ": policy \"" + policy + "\": " + error.getMessage() + remedy);
+            limiter.verifyPolicy(policy, Callers.ANONYMOUS).exceptionally(failure -> {
+                StintException error = Asker.errorOf(failure);
+                boolean isRefused = !Asker.isUndecided(error);
+                String remedy = isRefused ? "; requests are denied until it is stored: RL.POLICY SET " + policy + " TB " + policy + ":{} 100 100/m" : "";
+                LOG.log(isRefused ? System.Logger.Level.ERROR : System.Logger.Level.WARNING, "route " + route + ": policy \"" + policy + "\": " + error.getMessage() + remedy);
                 return null;
             });
         }
