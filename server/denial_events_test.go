@@ -30,12 +30,15 @@ func TestDenialEvents(t *testing.T) {
 	got := run("TB.ACQUIRE k 1 1/h", "TB.ACQUIRE k 1 1/h", "TB.ACQUIRE k 1 1/h PEEK", "TB.ACQUIRE k 1 1/h 5",
 		"RL.ALL FW one 9 1h CC two 1 1m me", "RL.ALL FW one 9 1h CC two 1 1m you",
 		"RL.POLICY SET api TB user:{} 9 1/h TB org:{org} 1 1/h", "RL.CHECK api x 1 WITH org acme", "RL.CHECK api y 1 WITH org acme",
-		"RL.POLICY SET api TB user:{} 9 1/h SHADOW", "RL.CHECK api x 20", "TB.ACQUIRE k x")
+		"RL.POLICY SET api TB user:{} 9 1/h SHADOW", "RL.CHECK api x 20", "TB.ACQUIRE k x",
+		"RL.ALL TB more 9 1/h FW less 5 1h TOKENS 3 AS call FOR 1h", "RL.EXTEND call 1 4", "TB.ACQUIRE k 1 1/h AS other FOR 1h")
 	if want := []string{
 		"rejected_by=token-bucket command=TB.ACQUIRE key=k limit=1 remaining=0 tokens=1 wait_ms=3599999 left_out=0",
 		"rejected_by=token-bucket command=TB.ACQUIRE key=k limit=1 remaining=0 tokens=5 wait_ms=-1 left_out=0",
 		"rejected_by=concurrency command=RL.ALL key=two limit=1 remaining=0 tokens=1 wait_ms=59999 left_out=0",
 		"rejected_by=api:1 command=RL.CHECK policy=api key=org:acme limit=1 remaining=0 tokens=1 wait_ms=3599999 left_out=0",
+		"rejected_by=fixed-window command=RL.EXTEND key=less limit=5 remaining=2 tokens=4 wait_ms=3599999 left_out=0",
+		"rejected_by=token-bucket command=TB.ACQUIRE key=k limit=1 remaining=0 tokens=1 wait_ms=3599986 left_out=0",
 	}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -48,7 +51,7 @@ func TestDenialEvents(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	c.deliver(frames("TB.ACQUIRE k 1 1/h", "TB.ACQUIRE k 1 1/h", "TB.ACQUIRE k 1 1/h"))
-	if m := p.MetricsSnapshot(); m.DenialsWritten != 6 || m.DenialsLeftOut != 3 {
+	if m := p.MetricsSnapshot(); m.DenialsWritten != 8 || m.DenialsLeftOut != 3 {
 		t.Errorf("%d written, %d left out", m.DenialsWritten, m.DenialsLeftOut)
 	}
 	p.env.Settings.Load().DenialEvents = 0

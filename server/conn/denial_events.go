@@ -20,9 +20,15 @@ func (e *Env) noteDenial(r *reply, batch, out *commandBatch, now int64) {
 	key := batch.key(r.first, 0)
 	if at := res.Binding; request.Verb != engine.Acquire && at >= 0 && at < len(res.Parts) {
 		d.Limit, d.Remaining = res.Parts[at].Limit, res.Parts[at].Remaining
-		if request.Verb == engine.AcquireAll {
+		switch request.Verb {
+		case engine.AcquireAll:
 			key, d.RejectedBy = batch.key(r.first, at), request.Parts[at].Limit.Algorithm.String()
-		} else {
+		case engine.Extend:
+			reserved := e.Keys.Asked(&engine.Op{Verb: engine.Extend, Key: key})
+			if key = nil; at < len(reserved) { // otherwise this node does not know the reservation yet
+				key, d.RejectedBy = reserved[at].Key, reserved[at].Limit.Algorithm.String()
+			}
+		default:
 			d.Policy = string(key)
 			if d.RejectedBy = d.Policy; len(res.Parts) > 1 {
 				d.RejectedBy += ":" + strconv.Itoa(at)
