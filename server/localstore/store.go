@@ -54,6 +54,8 @@ type Policies interface {
 	Overridden(name string, visit func(id string))
 	PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool)
 	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
+	// Asked returns the limits that a request asks, those of home as purses have them.
+	Asked(op *engine.Op) []engine.Op
 }
 
 // Requests are what a session asks about the operations of a request.
@@ -64,8 +66,6 @@ type Requests interface {
 	// TryReadOnly answers an operation from this process's state; done is false if it might change something, or if the
 	// state is not here.
 	TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool)
-	// Asked returns the limits that a request asks.
-	Asked(op *engine.Op) []engine.Op
 	CountCheck(policy []byte, res *engine.Result)
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 	// LimitKeys calls visit for the key of each limit that a request, Extend or Settle asks, as far as this process knows

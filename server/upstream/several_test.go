@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/internal/testwait"
+	"github.com/stintdb/stint/server/decider"
 )
 
 // A request for limits of home and of the region takes tokens from all of them or from none, and is answered as home
@@ -85,17 +87,44 @@ func (c *client) all(command string) (ints []int64, failure string) {
 	return ints, ""
 }
 
-// A policy's limits of home are shown as they were set.
+// A policy's limits of home are shown as they were set. What was used of them is shown at home.
 func TestPolicyOfHomeIsShown(t *testing.T) {
 	region := start(t, start(t, "", nil).address, nil)
 	c := dial(t, region.address)
 	c.do("RL.POLICY SET p TB g:{} 5 1/1h TB user:{} 4 1/1h")
+	for _, command := range []string{"RL.POLICY USAGE p x", "RL.CHECK p x", "RL.POLICY USAGE p x"} {
+		if ints, failure := c.all(command); (failure == "") != (command == "RL.CHECK p x") {
+			t.Errorf("%s: %v %q", command, ints, failure)
+		}
+	}
 	p, _ := region.store.PolicyOf("p", nil)
 	for i, want := range []string{"token-bucket", "token-bucket"} {
 		if got := p.Parts[i].Limit; got.Algorithm.String() != want || got.Algorithm != got.Algorithm.Base() {
 			t.Errorf("limit %d is shown as %v", i, got)
 		}
 	}
+}
+
+// An error of a limit is one of the whole usage, and not a usage of nothing.
+func TestUsageThatIsNotDecided(t *testing.T) {
+	c := dial(t, start(t, "", func(d decider.Decider) decider.Decider { return leaderless{d} }).address)
+	c.do("RL.POLICY SET p TB user:{} 4 1/1h")
+	if ints, failure := c.all("RL.POLICY USAGE p x"); !strings.HasPrefix(failure, "CLUSTERDOWN") {
+		t.Errorf("%v %q", ints, failure)
+	}
+}
+
+// leaderless decides no operation that lists the windows of a key.
+type leaderless struct{ decider.Decider }
+
+func (d leaderless) Decide(b *engine.Batch) (finished bool) {
+	finished = d.Decider.Decide(b)
+	for i := range b.Ops {
+		if b.Ops[i].Verb == engine.ListWindows {
+			b.Results[i] = engine.Result{Status: engine.NoLeader}
+		}
+	}
+	return finished
 }
 
 // Callers of two regions ask for a limit of home together with limits of their own, and no more than the limit is

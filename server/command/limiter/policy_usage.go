@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
@@ -48,6 +49,11 @@ func askPolicyUsage(s command.Session, check engine.Op, done func(write func(*re
 		done(func(w *resp.Writer) { w.Error(command.ErrNoPolicyAccess.Error()) })
 		return
 	}
+	if slices.ContainsFunc(keys.Asked(&check), func(p engine.Op) bool { return p.Limit.Algorithm.IsPurse() }) {
+		// home alone knows what callers elsewhere have used
+		done(func(w *resp.Writer) { w.Error(command.UndecidedError(engine.NotAwayFromHome, 0, "").Error()) })
+		return
+	}
 	p, _ := keys.PolicyOf(string(check.Key), check.Who)
 	for i := range p.Parts {
 		t, _ := engine.ReadTemplate(p.Parts[i].Key, true) // it was valid when it was set
@@ -63,7 +69,10 @@ func askPolicyUsage(s command.Session, check engine.Op, done func(write func(*re
 
 func writePolicyUsage(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	check := &results[0]
-	switch {
+	switch status := command.Undecided(ops, results); {
+	case status != engine.OK:
+		w.Error(command.UndecidedError(status, 0, "").Error())
+		return
 	case check.Status == engine.NotFound:
 		w.Error(noPolicy(check).Error())
 		return
