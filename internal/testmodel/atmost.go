@@ -18,7 +18,7 @@ func (m *Model) atMost(words []string) (string, error) {
 		return "", refuse("ERR spec: RL.ATMOST does not apply to '%s': expected one of CL TB LB FW SW SL", words[2][:min(64, len(words[2]))])
 	}
 	if words = words[3:]; len(words) < f.words+1 {
-		return "", refuse("ERR wrong number of arguments for 'rl.atmost' command")
+		return "", refuse("ERR wrong number of arguments for 'rl.atmost' command; usage: RL.ATMOST key spec tokens [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]")
 	}
 	var err error
 	if r.limit, err = f.limit(words[:f.words]); err != nil {

@@ -12,7 +12,7 @@ func (m *Model) lend(words []string) (string, error) {
 		return "", refuse("ERR spec: tokens of '%s' cannot be lent: expected one of CL TB LB FW", words[2][:min(64, len(words[2]))])
 	}
 	if words = words[3:]; len(words) < f.words+4 {
-		return "", refuse("ERR wrong number of arguments for 'rl.lend' command")
+		return "", refuse("ERR wrong number of arguments for 'rl.lend' command; usage: RL.LEND key spec tokens holder number previous [ALL] [LEFT tokens] [FOR duration] [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]")
 	}
 	var err error
 	if c.limit, err = f.limit(words[:f.words]); err != nil {

@@ -1,7 +1,6 @@
 package limiter
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -123,7 +122,7 @@ func readLimitOfKey(r *command.Request, op *engine.Op, takes func(limits.Algorit
 	}
 	words = r.Args[3:]
 	if len(words) < len(k.params)+more {
-		return nil, command.ErrArity.With(string(bytes.ToLower(r.Args[0])))
+		return nil, command.WrongArity(command.LookUp(r.Args[0]))
 	}
 	cached, err := readLimits(r, k, words[:len(k.params)], 0)
 	if err != nil {
