@@ -1,9 +1,6 @@
 package conn
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/server/slowlog"
@@ -40,12 +37,7 @@ func (e *Env) offerTopKey(number int, batch, out *commandBatch, now int64) {
 }
 
 // HashKey returns what is shown in place of a key where --top-keys is hashed. It is stable until the server restarts.
-func (e *Env) HashKey(key []byte) string {
-	h := sha256.New()
-	h.Write([]byte(e.KeySalt))
-	h.Write(key)
-	return "hash:" + hex.EncodeToString(h.Sum(nil)[:8])
-}
+func (e *Env) HashKey(key []byte) string { return topkeys.Hash(e.KeySalt, key) }
 
 const noBinding = -1
 
