@@ -180,7 +180,10 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 	answer := &answers[0]
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.home = AtHome{answer.Remaining, answer.Reset}
+	if len(answers) > 1 && answers[1].Status == engine.OK {
+		k.home.hear(x.asked, &answers[1]) // for the time: a loan need not state it
+	}
+	k.home.hear(x.asked, answer)
 	if !p.Returning && x.want > 0 && x.brought == 0 {
 		k.restUntil(now.Add(k.keeper.opt.RestFor))
 	}

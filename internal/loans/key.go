@@ -36,8 +36,15 @@ type Outcome struct {
 
 // AtHome is what home had left for everybody at its last answer, beside its loans.
 type AtHome struct {
-	Remaining int64 // tokens, below zero if home is in debt
-	Reset     int64 // nanoseconds until it would have all
+	Remaining int64     // tokens, below zero if home is in debt
+	Full      time.Time // home would have all by then, zero if it did not say
+}
+
+// hear notes an answer of home to a request, which home was asked at a time.
+func (h *AtHome) hear(asked time.Time, res *engine.Result) {
+	if h.Remaining = res.Remaining; res.Reset > 0 {
+		h.Full = asked.Add(time.Duration(res.Reset))
+	}
 }
 
 // keyID names a purse.
@@ -110,7 +117,7 @@ func (k *Key) Granted(now time.Time, limit limits.Limit, tokens, left int64) AtH
 func (k *Key) Answered(op *engine.Op, asked time.Time, res *engine.Result) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.home.Remaining = res.Remaining
+	k.home.hear(asked, res)
 	switch now := time.Now(); {
 	case op.Options&engine.Peek != 0:
 	case res.Allowed:

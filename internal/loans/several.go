@@ -161,23 +161,26 @@ func (r *Several) complete() {
 			tokens = min(tokens, r.Result.Parts[i].Granted)
 		}
 		if charges && tokens > 0 {
-			addHome(&r.Result.Parts[i], p.Limit, key.Granted(now, p.Limit, tokens, r.Result.Parts[i].Remaining))
+			key.Granted(now, p.Limit, tokens, r.Result.Parts[i].Remaining).AddTo(&r.Result.Parts[i], p.Limit)
 		} else {
 			key.AddHome(&r.Result.Parts[i], p.Limit)
 		}
 	}
 }
 
-// addHome adds what home has left to a part that a purse has decided.
-func addHome(part *engine.Result, limit limits.Limit, at AtHome) {
-	part.Remaining = min(part.Remaining+max(0, at.Remaining), part.Limit)
-	if part.Reset = at.Reset; limit.Rate.Tokens > 0 {
+// AddTo adds what home has left to the result of a purse.
+func (h AtHome) AddTo(part *engine.Result, limit limits.Limit) {
+	part.Remaining = min(part.Remaining+max(0, h.Remaining), part.Limit)
+	switch part.Reset = 0; {
+	case limit.Rate.Tokens > 0:
 		part.Reset = limit.Rate.Refill(part.Limit - part.Remaining)
+	case part.Remaining < part.Limit:
+		part.Reset = max(0, int64(time.Until(h.Full)))
 	}
 }
 
 // AddHome adds what home had left to the present state of a limit in a purse.
-func (k *Key) AddHome(part *engine.Result, limit limits.Limit) { addHome(part, limit, k.AtHome()) }
+func (k *Key) AddHome(part *engine.Result, limit limits.Limit) { k.AtHome().AddTo(part, limit) }
 
 // deny answers a request that home has no tokens for.
 func (r *Several) deny(key *Key, part int, wait int64) (finished bool) {

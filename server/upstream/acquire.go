@@ -83,7 +83,7 @@ func (a *acquire) grantedHere(res *engine.Result) {
 	if a.op.Options&engine.Peek != 0 {
 		tokens = 0
 	}
-	res.Remaining = min(left+key.Granted(time.Now(), a.op.Limit, tokens, left).Remaining, res.Limit)
+	key.Granted(time.Now(), a.op.Limit, tokens, left).AddTo(res, a.op.Limit)
 }
 
 // askBeyond decides a request that the purse has too few tokens for.

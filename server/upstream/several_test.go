@@ -127,6 +127,20 @@ func (d leaderless) Decide(b *engine.Batch) (finished bool) {
 	return finished
 }
 
+// A grant from lent tokens says when the limit is full again. The window of home ends in an hour, and the bucket needs
+// an hour for each token.
+func TestResetOfHome(t *testing.T) {
+	c := dial(t, start(t, start(t, "", nil).address, nil).address)
+	for _, command := range []string{
+		"FW.ACQUIRE g:w 9 1h", "RL.ALL FW g:w 9 1h TOKENS 2", "RL.ALL FW g:w 9 1h TOKENS 2",
+		"RL.ALL FW g:v 9 1h TOKENS 2", "RL.ALL TB g:b 9 1/1h TOKENS 2", "TB.ACQUIRE g:b 9 1/1h", "TB.ACQUIRE g:b 9 1/1h PEEK",
+	} {
+		if got, failure := c.all(command); failure != "" || got[len(got)-1] < 1000*1000 {
+			t.Errorf("%s: %v %s", command, got, failure)
+		}
+	}
+}
+
 // Callers of two regions ask for a limit of home together with limits of their own, and no more than the limit is
 // granted.
 func TestRegionsShareALimitAmongSeveral(t *testing.T) {
