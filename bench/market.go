@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -64,7 +65,7 @@ func startLevels(binary string) func(context.Context, string, []string) (*Instan
 // marketLoads are Key.Load, before and after the opening.
 var marketLoads = []string{"before", "after"}
 
-// measureMarket sends half as many requests as one Stint answers at most to each server.
+// measureMarket sends the same requests to each server: at most half as many as the slowest can answer.
 func measureMarket(ctx context.Context, e Env, f Figures) error {
 	servers := marketServers(e)
 	instances, stop, err := startAll(ctx, servers)
@@ -72,11 +73,15 @@ func measureMarket(ctx context.Context, e Env, f Figures) error {
 		return err
 	}
 	defer stop()
-	probe, err := askMarket(ctx, instances[oneServer], 1, 0, e.Cell, "probe", 1e9)
-	if err != nil {
-		return err
+	slowest := math.Inf(1)
+	for _, s := range servers {
+		probe, err := askMarket(ctx, instances[s.Name], 1, 0, e.Cell, "probe", 1e9)
+		if err != nil {
+			return err
+		}
+		slowest = min(slowest, probe.PerSecond)
 	}
-	top := marketLoad * probe.PerSecond
+	top := marketLoad * slowest
 	f.add("", "", peak, top)
 	return e.rounds(1, fmt.Sprintf("a market opens, from %.0f to %.0f requests a second", top/marketRise, top), func(round int) error {
 		for _, s := range servers {
