@@ -26,7 +26,7 @@ type Pool struct {
 	spent     int64 // by holders, since home last heard
 	ends      int64 // when home may count the loan as spent
 	remaining int64 // tokens that home had left
-	dry       bool  // home lent less than was asked
+	dry       bool  // home had less than was asked
 	failed    bool  // home did not answer
 	heard     int64 // when home last answered, or did not
 	looked    int64 // when it was last seen whether home is to be asked
@@ -51,7 +51,7 @@ const (
 	MaxLentFor = limits.MaxDuration / 8 // the longest loan that a Pool makes
 
 	lendPart     = 8                      // divides the tokens that are there: a Lend gets one such part at most
-	homeEvery    = 50 * time.Millisecond  // home is asked again for what it has not lent
+	homeEvery    = 25 * time.Millisecond  // home is asked again for what it has not lent
 	ahead        = time.Second            // the tokens that are spent in this time are kept
 	measureEvery = 250 * time.Millisecond // demand is measured over at least this time
 	stateEvery   = time.Second            // home hears of spent tokens, and of unused ones
@@ -293,7 +293,8 @@ func (p *Pool) Hear(now int64, res *engine.Result) {
 	if p.Deposit(brought, drops, res.Number); brought > 0 || p.Tokens+p.out == 0 {
 		p.limit = p.asked.Limit
 	}
-	p.dry, p.remaining = isLend && lent < p.asked.Tokens, max(0, res.Remaining)
+	p.remaining = max(0, res.Remaining)
+	p.dry = isLend && lent+p.remaining < p.asked.Tokens
 	p.failed, p.heard = false, now
 }
 

@@ -17,7 +17,7 @@ import (
 const (
 	maxPools   = 4096  // keys
 	maxLentOn  = 65536 // holders of all keys
-	lenderTick = 50 * time.Millisecond
+	lenderTick = 25 * time.Millisecond
 )
 
 // lender lends tokens of home on to holders that ask this process. It has loans of its own at home, beside those of the
