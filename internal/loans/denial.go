@@ -16,15 +16,22 @@ type Denial struct {
 	Limit  limits.Limit
 	Tokens int64          // requests for as many or more are denied
 	Until  time.Time      // the denial is repeated until then
+	Renew  time.Time      // a request that is denied after this time makes home be asked again; zero for none
+	Last   time.Time      // while home is being asked, the denial is repeated until then, or longer if it is renewed
 	Due    time.Time      // home has the tokens by then, unless Never
 	Never  bool           // home never grants as many
 	Held   int64          // tokens in the purse when home answered
 	Answer *engine.Result // to the request
+
+	asked    time.Time // when home was asked
+	unmet    int64     // tokens of requests to which it was repeated, since home was last asked for tokens
+	renewing bool      // home is being asked again, or will be
 }
 
-// denies reports whether the denial holds for a request.
-func (d *Denial) denies(now time.Time, limit limits.Limit, tokens int64) bool {
-	return now.Before(d.Until) && tokens >= d.Tokens && limit == d.Limit
+// denies reports whether the denial holds for a request. With asking, home is being asked for tokens.
+func (d *Denial) denies(now time.Time, limit limits.Limit, tokens int64, asking bool) bool {
+	holds := d.renewing || now.Before(d.Until) || asking && now.Before(d.Last)
+	return holds && tokens >= d.Tokens && limit == d.Limit
 }
 
 // Wait returns the nanoseconds until home and the purse together have some tokens, or [engine.NeverWait]. It is not

@@ -20,8 +20,10 @@ type exchange struct {
 	holder  []byte
 	purse   purse.Purse // with the prepared operation
 	want    int64       // tokens to borrow
-	waiting int64       // tokens that the first waiting request which needs a loan asks for
+	waiting int64       // tokens that the first request which needs a loan asks for; it waits, or was denied
+	renews  *Denial     // the last one, if home is asked again
 	asked   time.Time   // when home was asked
+	left    int64       // tokens that home had left then
 	brought int64       // tokens that came into the purse
 }
 
@@ -33,6 +35,7 @@ func (x *exchange) run() Outcome {
 	x.asked = time.Now()
 	answers := x.atHome(x.ask()...)
 	answer := &answers[0]
+	x.left = answer.Remaining
 	if answer.Status != engine.OK || x.returning || !x.purse.IsPending(answer.Granted, answer.Number) {
 		if refusal := x.deposit(answer); refusal.Status != engine.OK {
 			return Outcome{Refusal: refusal}
@@ -84,9 +87,17 @@ func (x *exchange) prepare() (refusal engine.Result) {
 	defer k.mu.Unlock()
 	if at := slices.IndexFunc(k.waiters, Request.NeedsLoan); at >= 0 {
 		x.waiting = k.waiters[at].Tokens()
+	} else if k.denied != nil && k.denied.unmet > 0 {
+		x.waiting = k.denied.Tokens
+	} else if k.isScarce() { // home will soon deny
+		x.waiting = k.tokens
 	}
-	if !x.returning {
-		x.want = k.want(x.purse.Tokens, x.waiting > 0)
+	if x.returning {
+		return engine.Result{}
+	}
+	x.want = k.want(x.purse.Tokens, x.waiting > 0)
+	if d := k.denied; d != nil && x.waiting > 0 {
+		x.renews, d.unmet = d, 0
 	}
 	return engine.Result{}
 }
@@ -175,7 +186,7 @@ const enforceEvery = time.Minute
 
 // learn keeps what home's answers say about the next requests.
 func (x *exchange) learn(answers []engine.Result) (o Outcome) {
-	o.Asked = x.asked
+	o.Asked, o.renewed = x.asked, x.renews
 	k, p, now := x.key, &x.purse, time.Now()
 	answer := &answers[0]
 	k.mu.Lock()
@@ -187,8 +198,9 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 	if !p.Returning && x.want > 0 && x.brought == 0 {
 		k.restUntil(now.Add(k.keeper.opt.RestFor))
 	}
-	if p.Returning || answer.Number != p.Number && answer.Number != p.Previous {
-		return o // the purse begins again
+	begins := answer.Number != p.Number && answer.Number != p.Previous // the purse begins again
+	if p.Returning || begins && len(answers) < 3 {
+		return o
 	}
 	if answer.Granted >= x.want {
 		k.isDry = false
@@ -198,32 +210,45 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 		return o
 	}
 	look, inForce := &answers[1], &answers[2]
+	// What has refilled since home lent does not count.
+	hasMore := look.Allowed && min(look.Remaining, x.left) >= x.want-answer.Granted
+	lendsNone := look.Allowed && answer.Granted == 0 && x.left >= x.waiting
 	isOther := inForce.ShowsHeld() && inForce.Held != x.limit
 	if inForce.Status == Refused { // home does not say, so this is the likely reason why it lends nothing
-		isOther = answer.Granted == 0 && now.Sub(k.enforced) >= enforceEvery
+		isOther = lendsNone && now.Sub(k.enforced) >= enforceEvery
 	}
-	if look.Allowed && isOther {
+	switch {
+	case begins && (hasMore || lendsNone):
+	case look.Allowed && isOther && !begins:
 		// the limit of the request is not in force: a grant puts it into force, and costs one token
 		k.enforced = now
 		k.mu.Unlock()
 		k.keeper.opt.Home(engine.Op{Verb: engine.Acquire, Key: []byte(k.name), Limit: x.limit, Tokens: 1})
 		k.mu.Lock()
-		return o
+	case lendsNone && inForce.Status == Refused:
+		o.Refusal.Status = Refused // perhaps home has too many holders
+	case hasMore && answer.Number == p.Number: // another node has carried the same operation out, and asked for less
+	default:
+		o.IsDry, k.isDry = true, true
+		x.deny(now, p.Tokens+answer.Granted, look)
 	}
-	if look.Allowed && inForce.Status == Refused && answer.Granted == 0 {
-		o.Refusal.Status = Refused // there are tokens, but home does not lend them: perhaps it has too many holders
-		return o
-	}
-	if look.Allowed && answer.Number == p.Number {
-		return o // another node has carried the same operation out, and asked for less
-	}
-	o.IsDry, k.isDry = true, true
-	k.denied = &Denial{
-		Limit: x.limit, Tokens: x.waiting, Held: p.Tokens + answer.Granted,
-		Until: x.asked.Add(min(k.keeper.opt.DenyFor, max(DenyFor, time.Duration(look.Wait)))), // no longer than home has too few
-		Due:   now.Add(time.Duration(look.Wait)), Never: look.Wait == engine.NeverWait,
-		Answer: look,
-	}
-	k.restUntil(k.denied.Until)
 	return o
+}
+
+// deny keeps home's denial of the first request. The purse has the held tokens. k.mu is held.
+func (x *exchange) deny(now time.Time, held int64, answer *engine.Result) {
+	k, wait := x.key, time.Duration(answer.Wait)
+	lasts := min(k.keeper.opt.DenyFor, max(DenyFor, wait)) // no longer than home has too few
+	answer.Allowed, answer.Granted = false, 0
+	d := &Denial{
+		Limit: x.limit, Tokens: x.waiting, Held: held, Answer: answer,
+		Until: now.Add(lasts), Renew: now.Add(lasts - min(2*now.Sub(x.asked), lasts/2)), Last: now.Add(k.keeper.opt.DenyFor),
+		Due: now.Add(wait), Never: answer.Wait == engine.NeverWait,
+		asked: x.asked,
+	}
+	if k.denied != nil {
+		d.unmet = k.denied.unmet
+	}
+	k.denied = d
+	k.restUntil(d.Until)
 }

@@ -32,6 +32,8 @@ type Outcome struct {
 	Refusal engine.Result // why the operation was not carried out; of status OK if it was
 	IsDry   bool          // home had fewer tokens than were asked for
 	Asked   time.Time     // when home was asked
+
+	renewed *Denial // the one about which home was asked again; nil for none
 }
 
 // AtHome is what home had left for everybody at its last answer, beside its loans.
@@ -60,6 +62,7 @@ type Key struct {
 
 	mu         sync.Mutex
 	limit      limits.Limit // of the last request, as home has it
+	tokens     int64        // of the last request that was granted
 	waiters    []Request
 	exchanging bool // an operation on the loan is under way
 	home       AtHome
@@ -102,7 +105,9 @@ func (k *Key) Granted(now time.Time, limit limits.Limit, tokens, left int64) AtH
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.limit, k.seen = limit, now
-	k.demand.use(tokens)
+	if k.demand.use(tokens); tokens > 0 {
+		k.tokens = tokens
+	}
 	if !k.keeper.opt.HomeDecides { // otherwise each node borrows for its own demand
 		k.demand.see(left)
 	}
@@ -136,14 +141,30 @@ func (k *Key) Answered(op *engine.Op, asked time.Time, res *engine.Result) {
 	}
 }
 
-// Denied returns the last denial of home, and whether it holds for a request.
+// Denied returns the last denial of home, and whether it holds for a request, which is then denied.
 func (k *Key) Denied(now time.Time, limit limits.Limit, tokens int64) (d Denial, holds bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.denied == nil {
 		return d, false
 	}
-	return *k.denied, k.denied.denies(now, limit, tokens)
+	if holds = k.denied.denies(now, limit, tokens, k.exchanging); holds {
+		k.repeat(now, k.denied, tokens)
+	}
+	return *k.denied, holds
+}
+
+// repeat notes that a request for some tokens is denied. Before the denial ends, home is asked again, so that no request
+// has to wait for the answer. k.mu is held.
+func (k *Key) repeat(now time.Time, d *Denial, tokens int64) {
+	if d.Renew.IsZero() {
+		return
+	}
+	d.unmet = min(d.unmet+tokens, d.Limit.Capacity)
+	if !now.Before(d.Renew) {
+		k.limit, k.seen = d.Limit, now
+		d.renewing = k.exchange(false)
+	}
 }
 
 // GaveBack notes that home has got tokens back, and what it then had left: its last denial no longer holds.
@@ -170,6 +191,26 @@ func (k *Key) IsWorthLoan(now time.Time, limit limits.Limit, tokens int64) bool 
 	return !now.Before(k.rests) && k.demand.in(k.keeper.opt.Ahead) >= 2*float64(tokens)
 }
 
+// IsInDemand reports whether a denial of home should count for all requests for as many tokens, rather than home decide
+// each of them: at least two are granted in DenyFor, in which the limit does not refill, so that no tokens are lost.
+func (k *Key) IsInDemand(limit limits.Limit, tokens int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.isInDemand(limit, tokens)
+}
+
+// isInDemand is IsInDemand with k.mu held.
+func (k *Key) isInDemand(limit limits.Limit, tokens int64) bool {
+	refills := limit.Rate.Tokens > 0 && limit.Rate.Refill(limit.Capacity) < int64(DenyFor)
+	return !refills && k.demand.in(DenyFor) >= 2*float64(tokens)
+}
+
+// isScarce reports whether home has less than what is granted here in the time ahead, so that it will soon deny. k.mu is
+// held.
+func (k *Key) isScarce() bool {
+	return k.isInDemand(k.limit, k.tokens) && float64(k.home.Remaining) < k.demand.in(k.keeper.opt.Ahead)
+}
+
 // restUntil stops borrowing ahead of requests until a time. k.mu is held.
 func (k *Key) restUntil(end time.Time) {
 	if end.After(k.rests) {
@@ -181,6 +222,9 @@ func (k *Key) restUntil(end time.Time) {
 func (k *Key) isLow(left int64) bool {
 	o := &k.keeper.opt
 	tokens := k.demand.in(o.Ahead)
+	if k.isScarce() {
+		tokens = k.demand.in(scarceAhead)
+	}
 	return tokens >= 2 && (float64(left) < o.Low*tokens || float64(left) < o.LowLeading*tokens && k.leads())
 }
 
@@ -189,6 +233,9 @@ func (k *Key) leads() bool {
 	return slices.ContainsFunc(k.keeper.opt.Replicas(), func(r Replica) bool { return r.Number == k.at && r.Leads() })
 }
 
+// scarceAhead is the time for whose tokens the last ones are borrowed: until the next answer and beyond.
+const scarceAhead = 2 * DenyFor
+
 // Bounds of a loan for requests that home does not decide by itself.
 const (
 	homeKeeps = 8  // divides what home has left: no more is borrowed ahead of requests
@@ -196,16 +243,22 @@ const (
 )
 
 // want returns how many tokens to borrow: those of the waiting requests and of the time ahead, without those that are
-// left in the purse. With needed, a waiting request needs the loan. k.mu is held.
+// left in the purse. With needed, requests need the loan that wait or were denied. k.mu is held.
 func (k *Key) want(left int64, needed bool) int64 {
 	o, capacity := &k.keeper.opt, k.limit.Capacity
-	tokens := int64(min(k.demand.in(o.Ahead), float64(capacity)))
+	tokens := max(int64(min(k.demand.in(o.Ahead), float64(capacity))), k.demand.rising(o.Ahead))
 	if needed || !o.HomeDecides {
 		most := max(0, k.home.Remaining) / homeKeeps
 		if k.isDry {
 			most = max(most, capacity/restShare)
 		}
-		tokens = min(max(tokens, k.demand.rising(o.Ahead)), most)
+		tokens = min(tokens, most)
+	}
+	if needed {
+		tokens = max(tokens, int64(k.demand.in(scarceAhead)))
+		if k.denied != nil {
+			tokens += k.denied.unmet
+		}
 	}
 	for _, r := range k.waiters {
 		tokens += r.Tokens()
@@ -250,7 +303,7 @@ func (k *Key) serve(o *Outcome) (more bool) {
 			r.Decided(k, &results[i], o)
 		}
 	}
-	return k.goesOn()
+	return k.goesOn(o)
 }
 
 // refuseAll is serve at the end of the Keeper, without the purses, which may be unable to answer by then.
@@ -258,7 +311,7 @@ func (k *Key) refuseAll() (more bool) {
 	for _, r := range k.takeWaiters() {
 		r.Expired()
 	}
-	return k.goesOn()
+	return k.goesOn(&Outcome{Refusal: engine.Result{Status: engine.NoHome}})
 }
 
 // takeWaiters removes and returns the requests that wait.
@@ -269,10 +322,15 @@ func (k *Key) takeWaiters() (waiters []Request) {
 	return waiters
 }
 
-// goesOn reports whether requests wait for another operation. Otherwise none is under way any more.
-func (k *Key) goesOn() (more bool) {
+// goesOn reports whether requests wait for another operation, or were denied and home was not asked for them yet.
+// Otherwise none is under way any more.
+func (k *Key) goesOn(o *Outcome) (more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.exchanging = len(k.waiters) > 0
+	d := k.denied
+	if d != nil && d.renewing && (o.renewed == d || o.Refusal.Status != engine.OK) { // home has not denied again
+		d, k.denied = nil, nil
+	}
+	k.exchanging = len(k.waiters) > 0 || d != nil && d.renewing
 	return k.exchanging
 }

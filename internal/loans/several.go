@@ -75,11 +75,11 @@ func (r *Several) wait(part int) (finished bool) {
 	}
 	r.Keeper.counts.short.Add(1)
 	now := time.Now()
-	denied, holds := key.Denied(now, p.Limit, p.Tokens)
+	denied, holds := key.Denied(now, p.Limit, p.Tokens) // one that waits since home was asked may find tokens that have come home
 	switch {
 	case p.Tokens > p.Limit.Capacity:
 		return r.deny(key, part, engine.NeverWait)
-	case holds, r.tries == maxTries: // others have taken the tokens each time
+	case holds && (r.tries == 0 || !r.waits.After(denied.asked)), r.tries == maxTries: // others have taken the tokens each time
 		return r.deny(key, part, denied.Wait(now, p.Tokens))
 	case !now.Before(r.End):
 		return r.fail(r.Failed)

@@ -2,6 +2,7 @@ package loans
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -70,11 +71,11 @@ func TestDenialBySteps(t *testing.T) {
 		{time.Second, 3, false, time.Millisecond},
 	} {
 		now := began.Add(c.after)
-		if holds, wait := d.denies(now, limit, c.tokens), d.Wait(now, c.tokens); holds != c.holds || wait != int64(c.wait) {
+		if holds, wait := d.denies(now, limit, c.tokens, false), d.Wait(now, c.tokens); holds != c.holds || wait != int64(c.wait) {
 			t.Errorf("%d tokens after %v: %t and %d, want %t and %d", c.tokens, c.after, holds, wait, c.holds, c.wait)
 		}
 	}
-	if d.denies(began, perSecond(11), 3) {
+	if d.denies(began, perSecond(11), 3, true) {
 		t.Error("it holds under another limit")
 	}
 	if d.Never = true; d.Wait(began, 3) != engine.NeverWait {
@@ -86,17 +87,55 @@ func TestDenialBySteps(t *testing.T) {
 func TestDenialIsRepeatedWhileHomeIsShort(t *testing.T) {
 	for _, c := range []struct{ denyFor, wait, want time.Duration }{
 		{DenyFor, 10 * time.Millisecond, DenyFor},
+		{DenyFor, 0, DenyFor},
 		{time.Second, 10 * time.Millisecond, DenyFor},
 		{time.Second, 300 * time.Millisecond, 300 * time.Millisecond},
 		{time.Second, time.Hour, time.Second},
 		{time.Millisecond, time.Hour, time.Millisecond},
 	} {
-		key := newKey(&Keeper{opt: Options{DenyFor: c.denyFor}}, keyID{0, "k"}, began)
-		x := exchange{key: key, limit: perSecond(10), want: 5, waiting: 5, asked: began}
-		x.learn([]engine.Result{{}, {Wait: int64(c.wait)}, {}})
-		if key.denied == nil || key.denied.Until != began.Add(c.want) {
-			t.Errorf("for %v, home has the tokens after %v: %+v", c.denyFor, c.wait, key.denied)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			now := time.Now()
+			key := newKey(&Keeper{opt: Options{DenyFor: c.denyFor}}, keyID{0, "k"}, now)
+			x := exchange{key: key, limit: perSecond(10), want: 5, waiting: 5, asked: now.Add(-time.Millisecond)}
+			o := x.learn([]engine.Result{{}, {Wait: int64(c.wait)}, {}})
+			if d := key.denied; !o.IsDry || d.Until != now.Add(c.want) || d.Renew != d.Until.Add(-min(2*time.Millisecond, c.want/2)) {
+				t.Errorf("for %v, home has the tokens after %v: %+v", c.denyFor, c.wait, d)
+			}
+		})
+	}
+}
+
+// Home denies if it has lent all that it had, whatever refills meanwhile.
+func TestAnswersOfHomeBySteps(t *testing.T) {
+	has := func(tokens int64) engine.Result {
+		return engine.Result{Allowed: tokens > 0, Granted: min(1, tokens), Remaining: tokens}
+	}
+	for name, c := range map[string]struct {
+		left, granted  int64
+		number         uint64 // of the loan: the purse has 1, and has prepared 2
+		look           engine.Result
+		isDry, refuses bool
+	}{
+		"home has few":                    {granted: 60, number: 2, look: has(0), isDry: true},
+		"tokens have refilled":            {granted: 60, number: 2, look: has(50), isDry: true},
+		"home has none":                   {number: 1, look: has(2), isDry: true},
+		"the loan ends, and home is dry":  {look: has(2), isDry: true},
+		"an operator has ended the loan":  {left: 50, look: has(50)},
+		"others wait for the rest":        {left: 50, granted: 50, number: 2, look: has(0), isDry: true},
+		"another node has asked for less": {left: 500, granted: 1, number: 2, look: has(500)},
+		"home has too many holders":       {left: 50, number: 1, look: has(50), refuses: true},
+		"as much as is asked for":         {granted: 100, number: 2, look: has(0)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			key := newKey(&Keeper{opt: Options{DenyFor: DenyFor}}, keyID{0, "k"}, time.Now())
+			key.enforced = time.Now() // this is not the reason
+			x := exchange{key: key, limit: perSecond(1000), want: 100, waiting: 1, left: c.left, brought: c.granted, asked: time.Now()}
+			x.purse.Number, x.purse.Previous = 2, 1
+			o := x.learn([]engine.Result{{Granted: c.granted, Number: c.number}, c.look, {Status: Refused}})
+			if d := key.denied; o.IsDry != c.isDry || (o.Refusal.Status == Refused) != c.refuses || (d != nil) != c.isDry || d != nil && (d.Answer.Allowed || d.Answer.Granted > 0) {
+				t.Errorf("%s: %+v, and the denial is %+v", name, o, d)
+			}
+		})
 	}
 }
 
@@ -119,11 +158,12 @@ func TestBorrowingBySteps(t *testing.T) {
 		"near: nothing is used":       {opt: near, atHome: 800, left: 0, wants: 0},
 		"near: home keeps most":       {opt: near, used: 10, atHome: 800, left: 20, low: true, wants: 80, worth: true},
 		"near: enough is left":        {opt: near, used: 10, atHome: 800, left: 25, wants: 75, worth: true},
-		"near: requests wait":         {opt: near, used: 9, atHome: 80, waiting: 9, left: 9, low: true, wants: 10, worth: true},
+		"near: requests wait":         {opt: near, used: 9, atHome: 80, waiting: 9, left: 4, low: true, wants: 15, worth: true},
 		"near: home has nothing":      {opt: near, used: 10, left: 0, low: true, wants: 0, worth: true},
 		"near: what refills":          {opt: near, used: 10, isDry: true, left: 0, low: true, wants: 62, worth: true},
 		"near: home is in debt":       {opt: near, used: 10, atHome: -5, waiting: 3, low: true, wants: 3, worth: true},
-		"far: home decides":           {opt: far, used: 10, left: 20, low: true, wants: 180, worth: true},
+		"far: home decides":           {opt: far, used: 10, left: 19, low: true, wants: 181, worth: true},
+		"far: home has little left":   {opt: far, used: 10, atHome: 199, left: 20, wants: 180, worth: true},
 		"far: enough is left":         {opt: far, used: 10, left: 100, wants: 100, worth: true},
 		"far: no more than the limit": {opt: far, used: 1000, left: 0, waiting: 5, low: true, wants: 1000, worth: true},
 		"far: a loan is needed":       {opt: far, used: 10, atHome: 800, waiting: 3, needed: true, low: true, wants: 103, worth: true},

@@ -15,6 +15,7 @@ type acquire struct {
 	u      *Upstream
 	op     engine.Op // a copy, as it was asked
 	until  time.Time
+	needs  bool // a loan, because home would be asked by too many
 	result *engine.Result
 	done   func() // called once the result is there
 }
@@ -49,7 +50,7 @@ func (a *acquire) Op() engine.Op {
 func (a *acquire) Tokens() int64 { return a.op.Tokens }
 
 // NeedsLoan implements [loans.Request].
-func (a *acquire) NeedsLoan() bool { return false }
+func (a *acquire) NeedsLoan() bool { return a.needs }
 
 // Until implements [loans.Request].
 func (a *acquire) Until() time.Time { return a.until }
@@ -62,6 +63,7 @@ func (a *acquire) Decided(key *loans.Key, res *engine.Result, after *loans.Outco
 	case res.Allowed:
 		a.grantedHere(res)
 		a.end(*res)
+	case after.Refusal.Status == engine.OK && a.repeats(key):
 	case after.Refusal.Status == engine.OK, after.Refusal.Status == loans.Refused:
 		a.askHome(key)
 	default:
@@ -94,21 +96,15 @@ func (a *acquire) askBeyond() {
 		a.askHome(key)
 		return
 	}
-	now, least := time.Now(), a.op.Tokens
-	if a.op.Options&engine.UpTo != 0 {
-		least = min(1, least)
-	}
-	if denied, holds := key.Denied(now, a.op.Limit, least); holds {
-		res := *denied.Answer
-		res.Wait = denied.Wait(now, denied.Tokens)
-		a.u.counts.repeated.Add(1)
-		a.end(res)
+	if a.repeats(key) {
 		return
 	}
+	now := time.Now()
 	if !key.IsWorthLoan(now, a.op.Limit, a.op.Tokens) {
 		a.askHome(key)
 		return
 	}
+	a.needs = a.op.Options == 0 && key.IsInDemand(a.op.Limit, a.op.Tokens)
 	switch key.Wait(now, a.op.Limit, a) {
 	case engine.OK:
 	case engine.Overloaded:
@@ -116,6 +112,22 @@ func (a *acquire) askBeyond() {
 	default: // this process ends
 		a.askHome(nil)
 	}
+}
+
+// repeats answers a request by home's last denial, if that holds for it.
+func (a *acquire) repeats(key *loans.Key) bool {
+	now, least := time.Now(), a.op.Tokens
+	if a.op.Options&engine.UpTo != 0 {
+		least = min(1, least)
+	}
+	denied, holds := key.Denied(now, a.op.Limit, least)
+	if holds {
+		res := *denied.Answer
+		res.Wait = denied.Wait(now, denied.Tokens)
+		a.u.counts.repeated.Add(1)
+		a.end(res)
+	}
+	return holds
 }
 
 // askHome makes home decide a request. key may be nil.

@@ -1,0 +1,92 @@
+package loans
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
+)
+
+// Requests for several limits ask for five times as much as refills at a home far away, which carries out one operation
+// after the other. What refills is granted, but for the tokens that are on their way at the end. Once home has denied,
+// no request waits for it, and its denial counts for all until it was asked again.
+func TestBeyondTheLimitNobodyWaits(t *testing.T) {
+	const rate, times, seconds = 1000, 5, 5
+	for name, latency := range map[string]time.Duration{"near": time.Millisecond, "far": 150 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var s stores
+				s = newStores(func(at *store.Store, ops []engine.Op) []engine.Result {
+					if at != s.home {
+						return apply(at, ops)
+					}
+					time.Sleep(latency / 2)
+					defer time.Sleep(latency / 2)
+					var results []engine.Result
+					for i := range ops {
+						if time.Sleep(time.Millisecond); ops[i].Verb == engine.Look {
+							results = append(results, engine.Result{Status: Refused})
+						} else {
+							results = append(results, apply(at, ops[i:i+1])...)
+						}
+					}
+					return results
+				})
+				defer s.close()
+				k, end := s.keep(t, true)
+				defer end()
+				var granted, late atomic.Int64
+				began, exchanges := time.Now(), int64(0)
+				var clients sync.WaitGroup
+				for i := range rate * times * seconds {
+					isDry := i >= rate*times*2 // after two seconds
+					if !isDry {
+						exchanges = k.Counts().Operations
+					}
+					time.Sleep(time.Second / rate / times)
+					r := newSeveralOf(k, perSecond(rate))
+					*r.Result = s.do(s.away, []engine.Op{r.Asked})[0]
+					done := make(chan struct{})
+					r.Done = func() { close(done) }
+					if r.Settle() {
+						close(done)
+					} else if isDry {
+						late.Add(1)
+					}
+					clients.Go(func() {
+						<-done
+						if r.Result.Status != engine.OK {
+							t.Errorf("status %d", r.Result.Status)
+						} else if r.Result.Allowed {
+							granted.Add(1)
+						}
+					})
+				}
+				clients.Wait()
+				most := rate + int64(rate*time.Since(began).Seconds())
+				exchanges = k.Counts().Operations - exchanges
+				t.Logf("%d of %d are granted, by %d operations on loans, and %d waited", granted.Load(), most, exchanges, late.Load())
+				if granted.Load() < most-rate*3/5 || granted.Load() > most || late.Load() > 0 || exchanges > 12*(seconds-2) {
+					t.Error("too few or too many are granted, or by too many operations, or some waited")
+				}
+			})
+		})
+	}
+}
+
+// newSeveralOf returns a request for a token of a limit of home and for one of the holder's own.
+func newSeveralOf(k *Keeper, limit limits.Limit) *Several {
+	kept, _ := limit.InPurse()
+	home, own := engine.Op{Key: []byte("k"), Limit: limit, Tokens: 1}, engine.Op{Key: []byte("mine"), Limit: perSecond(1e6), Tokens: 1}
+	asked := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{{Key: home.Key, Limit: kept, Tokens: 1}, own}}
+	r := &Several{
+		Keeper: k, Asked: asked, Limits: []engine.Op{home, own}, End: time.Now().Add(timeout), Failed: engine.NoHome, Result: new(engine.Result),
+	}
+	r.Away.Add(0)
+	return r
+}
