@@ -83,6 +83,7 @@ type load struct {
 	capacity int64
 	home     string // address
 	key      string // "" for g:1
+	rate     string // "" for 1/6h
 	several  bool   // asks for a limit of the region, too
 
 	asked, granted, uncertain, refused, broken atomic.Int64
@@ -135,12 +136,16 @@ func (l *load) ask(c *client, tokens int64) (ints []int64, failure string) {
 	if !l.several {
 		return c.do(l.command(tokens))
 	}
-	ints, failure = c.all(fmt.Sprintf("RL.ALL TB %s %d 1/6h TB mine 1000000 1000000/s TOKENS %d", cmp.Or(l.key, "g:1"), l.capacity, tokens))
+	ints, failure = c.all(fmt.Sprintf("RL.ALL TB %s TB mine 1000000 1000000/s TOKENS %d", l.limit(), tokens))
 	return ints[:min(len(ints), 5)], failure
 }
 
 func (l *load) command(tokens int64) string {
-	return fmt.Sprintf("TB.ACQUIRE %s %d 1/6h %d", cmp.Or(l.key, "g:1"), l.capacity, tokens)
+	return fmt.Sprintf("TB.ACQUIRE %s %d", l.limit(), tokens)
+}
+
+func (l *load) limit() string {
+	return fmt.Sprintf("%s %d %s", cmp.Or(l.key, "g:1"), l.capacity, cmp.Or(l.rate, "1/6h"))
 }
 
 func (l *load) end() {
