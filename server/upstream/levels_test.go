@@ -19,10 +19,10 @@ func TestZonesLendOn(t *testing.T) {
 	program := testserver.Build(t, "../..")
 	home := testserver.Start(t, program, "--admin", "")
 	random := rand.New(rand.NewPCG(testsize.Seed(), 101))
-	size := testsize.Pick(1, 10)
-	l := &load{t: t, capacity: int64(100_000 * size * size), home: home, rate: "1/5m"} // the slowest for so many tokens
+	size, grants := testsize.Pick(1, 10), int64(testsize.Pick(2000, 350_000)) // between two events
+	l := &load{t: t, capacity: 100 * grants, home: home, rate: "1/1m", more: testsize.Pick(0, 63)}
 	began := time.Now()
-	most := func() int64 { return l.capacity + int64(time.Since(began)/(5*time.Minute)) }
+	most := func() int64 { return l.capacity + int64(time.Since(began)/time.Minute) }
 	var ways []*proxy
 	var zones, sidecars []*testserver.Process
 	var addresses []string
@@ -52,7 +52,7 @@ func TestZonesLendOn(t *testing.T) {
 	}
 	for _, event := range random.Perm(6 * size) { // of three kinds
 		before := l.granted.Load()
-		testwait.Until(t, "requests are granted", func() bool { return l.granted.Load() >= before+int64(2000*size) })
+		testwait.Until(t, "requests are granted", func() bool { return l.granted.Load() >= before+grants })
 		for zone := range zones {
 			testwait.Until(t, "tokens are lent on", func() bool { return lent(zone) })
 		}

@@ -38,6 +38,11 @@ func (c *client) do(command string) (ints []int64, failure string) {
 	if _, err := c.conn.Write([]byte(command + "\r\n")); err != nil {
 		return nil, err.Error()
 	}
+	return c.reply()
+}
+
+// reply reads a reply.
+func (c *client) reply() (ints []int64, failure string) {
 	line, err := c.in.ReadString('\n')
 	if err != nil {
 		return nil, err.Error()
@@ -85,6 +90,7 @@ type load struct {
 	key      string // "" for g:1
 	rate     string // "" for 1/6h
 	several  bool   // asks for a limit of the region, too
+	more     int    // requests for single limits that are sent with each, before its reply
 
 	asked, granted, uncertain, refused, broken atomic.Int64
 	callers                                    sync.WaitGroup
@@ -106,20 +112,12 @@ func (l *load) begin(address string, pause time.Duration) {
 				}
 				c = &client{conn, bufio.NewReader(conn)}
 			}
-			ints, failure := l.ask(c, 1+random.Int64N(3))
-			l.asked.Add(1)
-			switch {
-			case failure == "" && len(ints) == 5:
-				l.granted.Add(ints[0])
-			case strings.HasPrefix(failure, "UNCERTAIN "):
-				l.uncertain.Add(1)
-			case strings.HasPrefix(failure, "UPSTREAM "), strings.HasPrefix(failure, "CLUSTERDOWN "), strings.HasPrefix(failure, "BUSY "):
-				l.refused.Add(1)
-			case strings.HasPrefix(failure, "ERR ") || strings.HasPrefix(failure, "WRONGTYPE "):
-				l.t.Error(failure)
-				return
-			default:
-				l.broken.Add(1) // the connection; the request may have been granted
+			tokens, isOpen := 1+random.Int64N(3), true
+			_, _ = c.conn.Write([]byte(strings.Repeat(l.command(tokens)+"\r\n", l.more)))
+			for range l.more {
+				isOpen = isOpen && l.count(c.reply())
+			}
+			if !isOpen || !l.count(l.ask(c, tokens)) {
 				c.conn.Close()
 				c = nil
 			}
@@ -129,6 +127,26 @@ func (l *load) begin(address string, pause time.Duration) {
 			c.conn.Close()
 		}
 	})
+}
+
+// count counts a reply, and reports whether there was one.
+func (l *load) count(ints []int64, failure string) (isOpen bool) {
+	l.asked.Add(1)
+	switch {
+	case failure == "" && len(ints) == 5:
+		l.granted.Add(ints[0])
+	case strings.HasPrefix(failure, "UNCERTAIN "):
+		l.uncertain.Add(1)
+	case strings.HasPrefix(failure, "UPSTREAM "), strings.HasPrefix(failure, "CLUSTERDOWN "), strings.HasPrefix(failure, "BUSY "):
+		l.refused.Add(1)
+	case strings.HasPrefix(failure, "ERR ") || strings.HasPrefix(failure, "WRONGTYPE "):
+		l.t.Error(failure)
+		l.ended.Store(true)
+	default:
+		l.broken.Add(1) // the connection; the request may have been granted
+		return false
+	}
+	return true
 }
 
 // ask asks for tokens, and returns a reply of five integers, the granted ones first.
