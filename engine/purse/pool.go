@@ -294,7 +294,7 @@ func (p *Pool) Hear(now int64, res *engine.Result) {
 		p.limit = p.asked.Limit
 	}
 	p.remaining = max(0, res.Remaining)
-	p.dry = isLend && lent+p.remaining < p.asked.Tokens
+	p.dry = isLend && (lent == 0 && p.asked.Tokens > 0 || lent+p.remaining < p.asked.Tokens)
 	p.failed, p.heard = false, now
 }
 

@@ -85,6 +85,22 @@ func TestPoolWithoutLoan(t *testing.T) {
 	}
 }
 
+// A home that has a few tokens and lends none of them is asked no more often than one that has none.
+func TestHomeThatLendsNothingRests(t *testing.T) {
+	p, asks := NewPool(0), 0
+	for i := range int64(1000) { // a second, of which each millisecond another holder asks
+		op := lends(fmt.Sprint(i), 2, 1, 0, 0)
+		if now := i * second / 1000; p.Needs(now, op) && p.MayAsk(now) {
+			asks++
+			p.Ask(now, nil, []*engine.Op{op})
+			p.Hear(now, &engine.Result{Remaining: 7})
+		}
+	}
+	if asks == 0 || asks > 1000/25 {
+		t.Errorf("home was asked %d times in a second", asks)
+	}
+}
+
 // A pool takes MaxHolders holders and no more, and each of them takes less than 1 kB of memory.
 func TestPoolOfManyHolders(t *testing.T) {
 	p := funded(t, second, 2*MaxHolders)

@@ -90,3 +90,35 @@ func newSeveralOf(k *Keeper, limit limits.Limit) *Several {
 	r.Away.Add(0)
 	return r
 }
+
+// After a burst that was denied, an operator resets the limit. A holder that asks for few tokens now does not borrow all.
+func TestAnOldBurstBorrowsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStores(nil)
+		defer s.close()
+		k, end := s.keep(t, true)
+		defer end()
+		limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1000, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}
+		ask := func() {
+			r := newSeveralOf(k, limit)
+			*r.Result = s.do(s.away, []engine.Op{r.Asked})[0]
+			done := make(chan struct{})
+			r.Done = func() { close(done) }
+			if r.Settle() {
+				close(done)
+			}
+			<-done
+		}
+		for range 5000 { // at one instant
+			ask()
+		}
+		time.Sleep(5 * time.Second)
+		apply(s.home, []engine.Op{{Verb: engine.Delete, Key: []byte("k")}})
+		for range 10 {
+			time.Sleep(time.Second)
+			if ask(); s.lent() > limit.Capacity/2 {
+				t.Fatalf("%d of %d tokens are lent for one request a second", s.lent(), limit.Capacity)
+			}
+		}
+	})
+}

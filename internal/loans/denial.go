@@ -17,7 +17,7 @@ type Denial struct {
 	Tokens int64          // requests for as many or more are denied
 	Until  time.Time      // the denial is repeated until then
 	Renew  time.Time      // a request that is denied after this time makes home be asked again; zero for none
-	Last   time.Time      // while home is being asked, the denial is repeated until then, or longer if it is renewed
+	Last   time.Time      // while home is being asked again, the denial is repeated until then
 	Due    time.Time      // home has the tokens by then, unless Never
 	Never  bool           // home never grants as many
 	Held   int64          // tokens in the purse when home answered
@@ -28,16 +28,19 @@ type Denial struct {
 	renewing bool      // home is being asked again, or will be
 }
 
-// denies reports whether the denial holds for a request. With asking, home is being asked for tokens.
-func (d *Denial) denies(now time.Time, limit limits.Limit, tokens int64, asking bool) bool {
-	holds := d.renewing || now.Before(d.Until) || asking && now.Before(d.Last)
-	return holds && tokens >= d.Tokens && limit == d.Limit
+// denies reports whether the denial holds for a request.
+func (d *Denial) denies(now time.Time, limit limits.Limit, tokens int64) bool {
+	return d.isInForce(now) && tokens >= d.Tokens && limit == d.Limit
+}
+
+func (d *Denial) isInForce(now time.Time) bool {
+	return now.Before(d.Until) || d.renewing && now.Before(d.Last)
 }
 
 // Wait returns the nanoseconds until home and the purse together have some tokens, or [engine.NeverWait]. It is not
 // shorter than the time for which the denial is repeated.
 func (d *Denial) Wait(now time.Time, tokens int64) int64 {
-	if d.Never {
+	if d.Never || tokens > d.Limit.Capacity {
 		return engine.NeverWait
 	}
 	wait := int64(d.Due.Sub(now))

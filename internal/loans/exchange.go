@@ -85,6 +85,9 @@ func (x *exchange) prepare() (refusal engine.Result) {
 	x.purse = purse.Of(&prepared)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if d := k.denied; d != nil && (d.Limit != k.limit || !d.isInForce(time.Now())) { // requests of long ago
+		d.unmet = 0
+	}
 	if at := slices.IndexFunc(k.waiters, Request.NeedsLoan); at >= 0 {
 		x.waiting = k.waiters[at].Tokens()
 	} else if k.denied != nil && k.denied.unmet > 0 {
@@ -238,11 +241,14 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 // deny keeps home's denial of the first request. The purse has the held tokens. k.mu is held.
 func (x *exchange) deny(now time.Time, held int64, answer *engine.Result) {
 	k, wait := x.key, time.Duration(answer.Wait)
+	if k.gaveBack.After(x.asked) {
+		return
+	}
 	lasts := min(k.keeper.opt.DenyFor, max(DenyFor, wait)) // no longer than home has too few
-	answer.Allowed, answer.Granted = false, 0
+	answer.Allowed, answer.Granted, answer.Remaining = false, 0, min(answer.Remaining, x.left)
 	d := &Denial{
 		Limit: x.limit, Tokens: x.waiting, Held: held, Answer: answer,
-		Until: now.Add(lasts), Renew: now.Add(lasts - min(2*now.Sub(x.asked), lasts/2)), Last: now.Add(k.keeper.opt.DenyFor),
+		Until: now.Add(lasts), Renew: now.Add(lasts - min(2*now.Sub(x.asked), lasts/2)), Last: now.Add(lasts + k.keeper.opt.Timeout),
 		Due: now.Add(wait), Never: answer.Wait == engine.NeverWait,
 		asked: x.asked,
 	}

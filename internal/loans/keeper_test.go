@@ -133,7 +133,7 @@ func TestTokensComeAndGoBack(t *testing.T) {
 		if r := s.take(k, capacity); r.res.Allowed || !r.after.IsDry {
 			t.Errorf("%d tokens more than home has: %+v after %+v", r.tokens, r.res, r.after)
 		}
-		if _, holds := k.Key(0, []byte("k")).Denied(time.Now(), bucket, capacity); !holds {
+		if _, holds := k.Key(0, []byte("k")).Denied(time.Now(), bucket, capacity, true); !holds {
 			t.Error("the denial is not kept")
 		}
 		time.Sleep(10 * time.Second)

@@ -69,6 +69,7 @@ type Key struct {
 	isDry      bool      // home had fewer tokens than were asked for, at its last answer
 	denied     *Denial   // the last one; nil for none
 	rests      time.Time // no tokens are borrowed ahead of requests until then
+	gaveBack   time.Time // when home last got tokens back
 	enforced   time.Time // when the limit of a request was last put into force at home
 
 	demand demand
@@ -124,7 +125,7 @@ func (k *Key) Answered(op *engine.Op, asked time.Time, res *engine.Result) {
 	defer k.mu.Unlock()
 	k.home.hear(asked, res)
 	switch now := time.Now(); {
-	case op.Options&engine.Peek != 0:
+	case res.Allowed && op.Options&engine.Peek != 0:
 	case res.Allowed:
 		k.seen = now
 		k.demand.use(res.Granted)
@@ -141,14 +142,15 @@ func (k *Key) Answered(op *engine.Op, asked time.Time, res *engine.Result) {
 	}
 }
 
-// Denied returns the last denial of home, and whether it holds for a request, which is then denied.
-func (k *Key) Denied(now time.Time, limit limits.Limit, tokens int64) (d Denial, holds bool) {
+// Denied returns the last denial of home, and whether it holds for a request, which is then denied. A request that takes
+// no tokens is no demand for which to borrow.
+func (k *Key) Denied(now time.Time, limit limits.Limit, tokens int64, takes bool) (d Denial, holds bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.denied == nil {
 		return d, false
 	}
-	if holds = k.denied.denies(now, limit, tokens, k.exchanging); holds {
+	if holds = k.denied.denies(now, limit, tokens); holds && takes && tokens <= limit.Capacity {
 		k.repeat(now, k.denied, tokens)
 	}
 	return *k.denied, holds
@@ -167,11 +169,12 @@ func (k *Key) repeat(now time.Time, d *Denial, tokens int64) {
 	}
 }
 
-// GaveBack notes that home has got tokens back, and what it then had left: its last denial no longer holds.
+// GaveBack notes that home has got tokens back, and what it then had left: denials for which it was asked before no
+// longer hold.
 func (k *Key) GaveBack(remaining int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.home.Remaining, k.denied, k.rests = remaining, nil, time.Time{}
+	k.home.Remaining, k.denied, k.rests, k.gaveBack = remaining, nil, time.Time{}, time.Now()
 }
 
 // AtHome returns what home had left.

@@ -75,7 +75,7 @@ func (r *Several) wait(part int) (finished bool) {
 	}
 	r.Keeper.counts.short.Add(1)
 	now := time.Now()
-	denied, holds := key.Denied(now, p.Limit, p.Tokens) // one that waits since home was asked may find tokens that have come home
+	denied, holds := key.Denied(now, p.Limit, p.Tokens, r.takes()) // one that waits since home was asked may find tokens that have come home
 	switch {
 	case p.Tokens > p.Limit.Capacity:
 		return r.deny(key, part, engine.NeverWait)
@@ -133,7 +133,7 @@ func (r *Several) settleAfter(key *Key, after *Outcome) (finished bool) {
 	case after.IsDry && !r.waits.After(after.Asked): // a later one may find tokens that have come home since
 		r.Keeper.counts.answered.Add(1)
 		now, p := time.Now(), &r.Limits[part]
-		denied, _ := key.Denied(now, p.Limit, p.Tokens)
+		denied, _ := key.Denied(now, p.Limit, p.Tokens, false)
 		return r.deny(key, part, denied.Wait(now, p.Tokens))
 	}
 	return r.settle()
@@ -243,6 +243,9 @@ func (r *Several) LookFirst() {
 	}
 }
 
+// takes reports whether the request takes tokens, or looks before it does.
+func (r *Several) takes() bool { return r.Asked.Options&engine.Peek == 0 || r.itself != nil }
+
 // isAllowance reports whether a limit gives what it has in its purse, and a balance the rest.
 func (r *Several) isAllowance(i int) bool {
 	return r.Away.Has(i) && engine.HasElse(r.Limits) && r.Limits[i].IsIncluded()
@@ -279,7 +282,7 @@ func (r *Several) waitForAllowance() {
 		}
 		wait := int64(engine.NeverWait)
 		if key := r.Keeper.Key(r.At, r.Limits[i].Key); key != nil && lacks <= r.Limits[i].Limit.Capacity {
-			denied, _ := key.Denied(now, r.Limits[i].Limit, lacks)
+			denied, _ := key.Denied(now, r.Limits[i].Limit, lacks, false)
 			spent := denied.Held - r.Result.Parts[i].Remaining // since home has answered
 			wait = denied.Wait(now, lacks+spent)
 		}

@@ -71,16 +71,58 @@ func TestDenialBySteps(t *testing.T) {
 		{time.Second, 3, false, time.Millisecond},
 	} {
 		now := began.Add(c.after)
-		if holds, wait := d.denies(now, limit, c.tokens, false), d.Wait(now, c.tokens); holds != c.holds || wait != int64(c.wait) {
+		if holds, wait := d.denies(now, limit, c.tokens), d.Wait(now, c.tokens); holds != c.holds || wait != int64(c.wait) {
 			t.Errorf("%d tokens after %v: %t and %d, want %t and %d", c.tokens, c.after, holds, wait, c.holds, c.wait)
 		}
 	}
-	if d.denies(began, perSecond(11), 3, true) {
+	if d.denies(began, perSecond(11), 3) {
 		t.Error("it holds under another limit")
+	}
+	if d.Wait(began, 11) != engine.NeverWait {
+		t.Error("a wait for more tokens than the limit ever has ends")
 	}
 	if d.Never = true; d.Wait(began, 3) != engine.NeverWait {
 		t.Error("a wait for tokens that never come has an end")
 	}
+}
+
+// While home is asked again, a denial holds for no longer than home may take.
+func TestRenewedDenialEnds(t *testing.T) {
+	d := Denial{Limit: perSecond(10), Tokens: 1, Until: began.Add(DenyFor), Last: began.Add(time.Second), renewing: true}
+	if !d.denies(began.Add(time.Second-1), d.Limit, 1) || d.denies(began.Add(time.Second), d.Limit, 1) {
+		t.Error("it holds for too short or too long")
+	}
+}
+
+// Only requests that could be granted are demand, and only while their denial is in force.
+func TestDeniedDemand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now, limit := time.Now(), perSecond(10)
+		key := newKey(&Keeper{opt: Options{DenyFor: DenyFor}}, keyID{0, "k"}, now)
+		key.denied = &Denial{Limit: limit, Tokens: 1, Until: now.Add(DenyFor), Renew: now.Add(DenyFor), Last: now.Add(time.Second)}
+		for _, c := range []struct {
+			tokens int64
+			takes  bool
+			unmet  int64
+		}{{2, true, 2}, {11, true, 2}, {2, false, 2}, {3, true, 5}, {10, true, 10}} {
+			if _, holds := key.Denied(now, limit, c.tokens, c.takes); !holds || key.denied.unmet != c.unmet {
+				t.Errorf("%d tokens, taken: %t: %d are unmet, want %d", c.tokens, c.takes, key.denied.unmet, c.unmet)
+			}
+		}
+	})
+}
+
+// A denial of a time before tokens came back to home is not kept.
+func TestDenialBeforeTokensCameBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		key := newKey(&Keeper{opt: Options{DenyFor: DenyFor}}, keyID{0, "k"}, now)
+		x := exchange{key: key, limit: perSecond(10), want: 5, waiting: 5, asked: now.Add(-time.Millisecond)}
+		key.GaveBack(5)
+		if x.learn([]engine.Result{{}, {Wait: int64(time.Hour)}, {}}); key.denied != nil {
+			t.Errorf("%+v", key.denied)
+		}
+	})
 }
 
 // A denial is repeated for the usual time, or for longer while home has too few tokens.

@@ -120,10 +120,10 @@ func (a *acquire) repeats(key *loans.Key) bool {
 	if a.op.Options&engine.UpTo != 0 {
 		least = min(1, least)
 	}
-	denied, holds := key.Denied(now, a.op.Limit, least)
+	denied, holds := key.Denied(now, a.op.Limit, least, a.op.Options&engine.Peek == 0)
 	if holds {
 		res := *denied.Answer
-		res.Wait = denied.Wait(now, denied.Tokens)
+		res.Wait = denied.Wait(now, least)
 		a.u.counts.repeated.Add(1)
 		a.end(res)
 	}
