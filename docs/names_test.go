@@ -192,3 +192,16 @@ func TestAddingNames(t *testing.T) {
 		t.Errorf("only %d names found", count)
 	}
 }
+
+// TestAddingFormat finds a format version in the page that is released: nodes of that release do not know the algorithm.
+func TestAddingFormat(t *testing.T) {
+	text := func(path string) string { return strings.Join(readPage(t, path).lines, "\n") }
+	found := regexp.MustCompile(`format: (\d+),`).FindStringSubmatch(text(addingPage))
+	if found == nil {
+		t.Fatalf("%s names no format version", addingPage)
+	}
+	release := regexp.MustCompile(`\b` + found[1] + `: "([\d.]+)"`).FindStringSubmatch(text("cluster/fsm/released_test.go"))
+	if release != nil && strings.Contains(text("CHANGELOG.md"), "\n## "+release[1]+" – 2") {
+		t.Errorf("%s uses format version %s, but release %s is out: use the next", addingPage, found[1], release[1])
+	}
+}
