@@ -9,8 +9,8 @@ import (
 // preamble describes the circumstances of the measurement.
 func preamble(r *Report) []string {
 	lines := []string{
-		fmt.Sprintf("%s, %s", r.Date.Format("2006-01-02"), r.Machine),
-		fmt.Sprintf("%s with %d connections; medians of %d rounds of about %s per cell, servers interleaved.",
+		fmt.Sprintf("%s, %s.", r.Date.Format("2006-01-02"), r.Machine),
+		fmt.Sprintf("%s used %d connections. Each figure is the median of %d rounds of about %s. The servers took turns.",
 			generatorsText(r.Generators), connections, r.Rounds, r.Cell),
 	}
 	return append(lines, r.OtherWork.String())

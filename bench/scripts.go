@@ -159,7 +159,7 @@ func scriptTables(e Env, f Figures) []Table {
 		t := f.table("", "", []string{"script", "server"}, lines, append(micros, ratios...)...)
 		all.Header, all.Rows = t.Header, append(all.Rows, t.Rows...)
 	}
-	all.Note = "Requests for 100k random keys are granted. Requests for the sliding log are denied: each of its 2,000 keys has 100 requests, and every new one replaces the oldest."
+	all.Note = "Requests for 100k random keys are granted. Requests for the sliding log are denied, because each of its 2,000 keys already has 100 requests. A denied request counts too: it replaces the oldest."
 	var lines []line
 	for _, s := range seriesOf(scriptNodes(e)) {
 		lines = append(lines, line{[]string{s.Command.Name}, s.ID(), manyKeys.Name})
