@@ -131,6 +131,9 @@ func (r *Request) LeadingOptions(op *engine.Op, words [][]byte, known []Option) 
 
 // checkGiven returns an error if an option was given before, or contradicts an earlier option.
 func checkGiven(known []Option, given uint64, at int) error {
+	if given == 0 {
+		return nil
+	}
 	name := known[at].Name
 	if given&(1<<at) != 0 {
 		return errGivenTwice.With(name)
