@@ -113,8 +113,9 @@ func (r *Several) Decided(key *Key, res *engine.Result, after *Outcome) {
 
 // Expired implements [Request].
 func (r *Several) Expired() {
-	r.fail(r.Failed)
-	r.Done()
+	if r.fail(r.Failed); r.follow() {
+		r.Done()
+	}
 }
 
 // settleAfter settles a request that was decided again after an operation on the loan of a key.
@@ -196,8 +197,7 @@ func (r *Several) deny(key *Key, part int, wait int64) (finished bool) {
 // fail answers a request by a status: nothing was taken. A policy in shadow, which refuses nobody, grants the request
 // unless the status is about the key itself.
 func (r *Several) fail(status engine.Status) (finished bool) {
-	passes := status == r.Failed || status == engine.NoHome || status == engine.NoLeader || status == engine.Overloaded
-	if passes && r.hasParts() && r.Result.Allowed {
+	if r.isAboutHome(status) && r.hasParts() && r.Result.Allowed {
 		return true
 	}
 	r.Result.Clear()
@@ -205,9 +205,16 @@ func (r *Several) fail(status engine.Status) (finished bool) {
 	return true
 }
 
+// isAboutHome reports whether a status says that home has not decided, and nothing about the key.
+func (r *Several) isAboutHome(status engine.Status) bool {
+	return status == r.Failed || status == engine.NoHome || status == engine.NoLeader || status == engine.Overloaded
+}
+
 // A request with [engine.Else] takes from its included limits what they have, and the rest from a balance, so it is not
 // denied if a purse has too few tokens. So that nobody pays for tokens that home has left, such a request first asks for
 // the tokens that it may get from its purses, in a look that takes nothing and waits for a loan like any other request.
+// Nothing is set aside between the two, so requests at the same time may still pay for a few. If home does not answer,
+// the request is carried out with what its purses have, so that retries, shadows and denials get their answers.
 
 // itself is a request while its look is asked in its place.
 type itself struct {
@@ -218,15 +225,22 @@ type itself struct {
 // LookFirst makes a request that divides its cost look at its purses first, and any other ask as it is. It is called
 // once all fields are set, before Asked is decided.
 func (r *Several) LookFirst() {
+	if !engine.HasElse(r.Limits) {
+		return
+	}
+	balance := len(r.Limits) - 1
 	look, isAny := engine.Op{Verb: engine.AcquireAll, Options: engine.Peek | r.Asked.Request().Options&engine.FromPurses}, false
 	room := make([]engine.Op, len(r.Limits))
 	for i := range r.Limits {
 		p := &r.Limits[i]
 		room[i] = engine.Op{Key: p.Key, Who: p.Who, Weight: p.Weight, Limit: p.Limit, Options: engine.FixedCost}
-		if r.isAllowance(i) && p.Tokens > 0 {
+		switch {
+		case r.isAllowance(i) && p.Tokens > 0:
 			isAny = true
 			room[i].Options, room[i].Tokens = 0, min(p.Tokens, p.Limit.Capacity)
 			look.Tokens = max(look.Tokens, room[i].Tokens)
+		case !p.IsIncluded() && i != balance: // if it denies, nothing is borrowed
+			room[i].Tokens = p.Tokens
 		}
 	}
 	if !isAny {
@@ -253,7 +267,7 @@ func (r *Several) isAllowance(i int) bool {
 
 // follow asks the request itself once its look was answered.
 func (r *Several) follow() (finished bool) {
-	if r.itself == nil || r.Result.Status != engine.OK {
+	if status := r.Result.Status; r.itself == nil || status != engine.OK && !r.isAboutHome(status) {
 		return true
 	}
 	r.Asked, r.Limits, r.itself, r.tries = r.itself.asked, r.itself.limits, nil, 0

@@ -48,6 +48,53 @@ func TestAllowanceOfHome(t *testing.T) {
 	}
 }
 
+// A request that the region's own limit denies borrows nothing.
+func TestAllowanceIsNotBorrowedInVain(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c := dial(t, region.address)
+	const request = "RL.ALL TB g:x 50 1/1h FW mine:x 1 1h COST 1 ELSE BAL bal:x TOKENS 5"
+	if _, failure := c.do("FW.ACQUIRE mine:x 1 1h"); failure != "" {
+		t.Fatal(failure)
+	}
+	if got, failure := c.all(request); failure != "" || got[0] != 0 || got[1] != 1 {
+		t.Errorf("%v %s", got, failure)
+	}
+	if lent, failure := dial(t, home.address).do("RL.LENT g:x"); failure != "" || len(lent) != 0 {
+		t.Errorf("%v are lent, %s", lent, failure)
+	}
+	home.end()
+	if got, failure := c.all(request); failure != "" || got[0] != 0 || got[1] != 1 {
+		t.Errorf("without home: %v %s", got, failure)
+	}
+}
+
+// While home is away, a retry is answered as before, a policy in shadow refuses nobody, and credits go on.
+func TestAllowanceWithoutHome(t *testing.T) {
+	home := start(t, "", nil)
+	region := startImpatient(t, home.address, 100*time.Millisecond, nil)
+	c := dial(t, region.address)
+	for _, command := range []string{
+		"RL.POLICY SET shadow TB g:s:{} 5 1/1h ELSE BAL bal:s:{} SHADOW",
+		"BAL.ADD bal:x 3 AS pay:x",
+		"RL.ALL TB g:x 5 1/1h ELSE BAL bal:x TOKENS 5 AS id:1 FOR 1h",
+	} {
+		if _, failure := c.all(command); failure != "" {
+			t.Fatal(failure)
+		}
+	}
+	home.end()
+	for command, granted := range map[string]int64{
+		"RL.ALL TB g:x 5 1/1h ELSE BAL bal:x TOKENS 5 AS id:1 FOR 1h": 5,
+		"RL.CHECK shadow u 5":                          5,
+		"RL.ALL TB g:y 5 1/1h ELSE BAL bal:x TOKENS 3": 3,
+	} {
+		if got, failure := c.all(command); failure != "" || got[0] != granted {
+			t.Errorf("%s: %v %s", command, got, failure)
+		}
+	}
+}
+
 // untimed makes each time of more than a minute the same.
 func untimed(reply []int64) (all []int64) {
 	for _, n := range reply {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ import (
 func asked(h *home, n int, words ...string) (refused int) {
 	for range n {
 		h.send(time.Hour, words, func(_ reply, err error) {
-			if errors.Is(err, errFull) {
+			if errors.Is(err, errFull) || errors.Is(err, errNotSent) {
 				refused++
 			}
 		})
@@ -48,6 +49,33 @@ func TestRequestsToHomeAreBounded(t *testing.T) {
 	if n := asked(h, 1, "PING"); n != 1 {
 		t.Error("a request beyond a mebibyte is not refused")
 	}
+}
+
+// A home whose addresses accept connections and close them at once is not asked without a pause.
+func TestHomeThatClosesConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 30
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		attempts := 0
+		h := &home{addresses: []string{"a", "b"}, log: slog.New(slog.DiscardHandler)}
+		h.dial = func(context.Context, string) (net.Conn, error) {
+			if attempts++; attempts > most {
+				cancel()
+			}
+			conn, other := net.Pipe()
+			go func() {
+				defer other.Close()
+				_, _ = other.Read(make([]byte, 64))
+				_, _ = other.Write([]byte("+PONG\r\n"))
+			}()
+			return conn, nil
+		}
+		h.run(ctx)
+		if attempts > most || attempts < 4 {
+			t.Errorf("%d connections in 10 seconds", attempts)
+		}
+	})
 }
 
 // held is a decider that answers operations as if there were no leader, once it is released.

@@ -78,10 +78,8 @@ func (h *home) send(timeout time.Duration, words []string, answer func(reply, er
 	switch l := h.current; {
 	case l != nil:
 		err = l.add(a)
-	case h.down:
+	case h.down || len(h.waiting) >= maxAsked:
 		err = errNotSent
-	case len(h.waiting) >= maxAsked:
-		err = errFull
 	default:
 		h.waiting = append(h.waiting, a)
 	}
@@ -102,13 +100,14 @@ func (h *home) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > lastPause {
+		isLong := time.Since(began) > lastPause
+		if isLong {
 			pause = firstPause
 		}
 		if !wasDown {
 			h.log.Warn("cannot connect to the home cluster", "address", address, "error", err)
 		}
-		if wasUp {
+		if wasUp && isLong { // a home that closes each connection at once is as good as down
 			failed = 0
 		}
 		if failed++; failed < len(h.addresses) {
