@@ -233,17 +233,15 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 	case hasMore && answer.Number == p.Number: // another node has carried the same operation out, and asked for less
 	default:
 		o.IsDry, k.isDry = true, true
-		x.deny(now, p.Tokens+answer.Granted, look)
+		o.Denial = *x.deny(now, p.Tokens+answer.Granted, look)
 	}
 	return o
 }
 
-// deny keeps home's denial of the first request. The purse has the held tokens. k.mu is held.
-func (x *exchange) deny(now time.Time, held int64, answer *engine.Result) {
+// deny returns home's denial of the first request, and keeps it unless tokens have come back to home since. The purse
+// has the held tokens. k.mu is held.
+func (x *exchange) deny(now time.Time, held int64, answer *engine.Result) *Denial {
 	k, wait := x.key, time.Duration(answer.Wait)
-	if k.gaveBack.After(x.asked) {
-		return
-	}
 	lasts := min(k.keeper.opt.DenyFor, max(DenyFor, wait)) // no longer than home has too few
 	answer.Allowed, answer.Granted, answer.Remaining = false, 0, min(answer.Remaining, x.left)
 	d := &Denial{
@@ -252,9 +250,13 @@ func (x *exchange) deny(now time.Time, held int64, answer *engine.Result) {
 		Due: now.Add(wait), Never: answer.Wait == engine.NeverWait,
 		asked: x.asked,
 	}
+	if k.gaveBack.After(x.asked) {
+		return d
+	}
 	if k.denied != nil {
 		d.unmet = k.denied.unmet
 	}
 	k.denied = d
 	k.restUntil(d.Until)
+	return d
 }

@@ -134,8 +134,7 @@ func (r *Several) settleAfter(key *Key, after *Outcome) (finished bool) {
 	case after.IsDry && !r.waits.After(after.Asked): // a later one may find tokens that have come home since
 		r.Keeper.counts.answered.Add(1)
 		now, p := time.Now(), &r.Limits[part]
-		denied, _ := key.Denied(now, p.Limit, p.Tokens, false)
-		return r.deny(key, part, denied.Wait(now, p.Tokens))
+		return r.deny(key, part, after.Denial.Wait(now, p.Tokens))
 	}
 	return r.settle()
 }
