@@ -60,7 +60,7 @@ var upstreamSettings = []Setting{
 	},
 	{
 		Name: "upstream-deny-for", Group: groupUpstream, Placeholder: "DURATION",
-		Help:  "After a denial by the home cluster, this server denies further requests for the key by itself for this time, or for the wait_ms of the denial if that is shorter.",
+		Help:  "After a denial by the home cluster, this server denies further requests for the key by itself for this time, or for the wait_ms of the denial if that is shorter. If many requests come, a wait_ms below 100 counts as 100.",
 		value: func(c *Config) Value { return &period{&c.UpstreamDenyFor, time.Millisecond, 10 * time.Second} },
 	},
 	{
