@@ -32,7 +32,7 @@ type Outcome struct {
 	Refusal engine.Result // why the operation was not carried out; of status OK if it was
 	IsDry   bool          // home had fewer tokens than were asked for, so Denial is set
 	Denial  Denial
-	Asked   time.Time     // when home was asked
+	Asked   time.Time // when home was asked
 
 	renewed *Denial // the one about which home was asked again; nil for none
 }
