@@ -17,7 +17,8 @@ type Denial struct {
 	Tokens int64          // requests for as many or more are denied
 	Until  time.Time      // the denial is repeated until then
 	Renew  time.Time      // a request that is denied after this time makes home be asked again; zero for none
-	Last   time.Time      // while home is being asked again, the denial is repeated until then
+	Asking time.Time      // while home is being asked for tokens, the denial is repeated until then
+	Last   time.Time      // while home is being asked again because of requests that were denied, it is repeated until then
 	Due    time.Time      // home has the tokens by then, unless Never
 	Never  bool           // home never grants as many
 	Held   int64          // tokens in the purse when home answered
@@ -28,13 +29,13 @@ type Denial struct {
 	renewing bool      // home is being asked again, or will be
 }
 
-// denies reports whether the denial holds for a request.
-func (d *Denial) denies(now time.Time, limit limits.Limit, tokens int64) bool {
-	return d.isInForce(now) && tokens >= d.Tokens && limit == d.Limit
+// denies reports whether the denial holds for a request. With asking, home is being asked for tokens.
+func (d *Denial) denies(now time.Time, limit limits.Limit, tokens int64, asking bool) bool {
+	return d.isInForce(now, asking) && tokens >= d.Tokens && limit == d.Limit
 }
 
-func (d *Denial) isInForce(now time.Time) bool {
-	return now.Before(d.Until) || d.renewing && now.Before(d.Last)
+func (d *Denial) isInForce(now time.Time, asking bool) bool {
+	return now.Before(d.Until) || d.renewing && now.Before(d.Last) || asking && now.Before(d.Asking)
 }
 
 // Wait returns the nanoseconds until home and the purse together have some tokens, or [engine.NeverWait]. It is not

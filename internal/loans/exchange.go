@@ -85,7 +85,7 @@ func (x *exchange) prepare() (refusal engine.Result) {
 	x.purse = purse.Of(&prepared)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if d := k.denied; d != nil && (d.Limit != k.limit || !d.isInForce(time.Now())) { // requests of long ago
+	if d := k.denied; d != nil && (d.Limit != k.limit || !d.isInForce(time.Now(), false)) { // requests of long ago
 		d.unmet = 0
 	}
 	if at := slices.IndexFunc(k.waiters, Request.NeedsLoan); at >= 0 {
@@ -246,7 +246,7 @@ func (x *exchange) deny(now time.Time, held int64, answer *engine.Result) *Denia
 	answer.Allowed, answer.Granted, answer.Remaining = false, 0, min(answer.Remaining, x.left)
 	d := &Denial{
 		Limit: x.limit, Tokens: x.waiting, Held: held, Answer: answer,
-		Until: now.Add(lasts), Renew: now.Add(lasts - min(2*now.Sub(x.asked), lasts/2)), Last: now.Add(lasts + k.keeper.opt.Timeout),
+		Until: now.Add(lasts), Renew: now.Add(lasts - min(2*now.Sub(x.asked), lasts/2)), Asking: now.Add(k.keeper.opt.DenyFor), Last: now.Add(lasts + k.keeper.opt.Timeout),
 		Due: now.Add(wait), Never: answer.Wait == engine.NeverWait,
 		asked: x.asked,
 	}

@@ -151,7 +151,7 @@ func (k *Key) Denied(now time.Time, limit limits.Limit, tokens int64, takes bool
 	if k.denied == nil {
 		return d, false
 	}
-	if holds = k.denied.denies(now, limit, tokens); holds && takes && tokens <= limit.Capacity {
+	if holds = k.denied.denies(now, limit, tokens, k.exchanging); holds && takes && tokens <= limit.Capacity {
 		k.repeat(now, k.denied, tokens)
 	}
 	return *k.denied, holds

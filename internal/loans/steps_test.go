@@ -71,11 +71,11 @@ func TestDenialBySteps(t *testing.T) {
 		{time.Second, 3, false, time.Millisecond},
 	} {
 		now := began.Add(c.after)
-		if holds, wait := d.denies(now, limit, c.tokens), d.Wait(now, c.tokens); holds != c.holds || wait != int64(c.wait) {
+		if holds, wait := d.denies(now, limit, c.tokens, false), d.Wait(now, c.tokens); holds != c.holds || wait != int64(c.wait) {
 			t.Errorf("%d tokens after %v: %t and %d, want %t and %d", c.tokens, c.after, holds, wait, c.holds, c.wait)
 		}
 	}
-	if d.denies(began, perSecond(11), 3) {
+	if d.denies(began, perSecond(11), 3, true) {
 		t.Error("it holds under another limit")
 	}
 	if d.Wait(began, 11) != engine.NeverWait {
@@ -88,9 +88,13 @@ func TestDenialBySteps(t *testing.T) {
 
 // While home is asked again, a denial holds for no longer than home may take.
 func TestRenewedDenialEnds(t *testing.T) {
-	d := Denial{Limit: perSecond(10), Tokens: 1, Until: began.Add(DenyFor), Last: began.Add(time.Second), renewing: true}
-	if !d.denies(began.Add(time.Second-1), d.Limit, 1) || d.denies(began.Add(time.Second), d.Limit, 1) {
-		t.Error("it holds for too short or too long")
+	for _, d := range []Denial{
+		{Limit: perSecond(10), Tokens: 1, Until: began.Add(DenyFor), Last: began.Add(time.Second), renewing: true},
+		{Limit: perSecond(10), Tokens: 1, Until: began.Add(DenyFor), Asking: began.Add(time.Second)},
+	} {
+		if !d.denies(began.Add(time.Second-1), d.Limit, 1, true) || d.denies(began.Add(time.Second), d.Limit, 1, true) {
+			t.Errorf("it holds for too short or too long: %+v", d)
+		}
 	}
 }
 
