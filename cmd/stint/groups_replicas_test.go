@@ -64,7 +64,7 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 		return missing == 2*groups
 	})
 	out, err := testserver.Command(t, program, "policy", "usage", "--admin", nodes[0].Admin(t), "keys").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "this is not all") {
+	if err == nil || !strings.Contains(string(out), "the output is not complete") {
 		t.Errorf("usage: %v: %s", err, out)
 	}
 	for i, node := range nodes {

@@ -35,7 +35,7 @@ func TestSidecar(t *testing.T) {
 	if got := ask(t, beside.address, "RL.POLICY LIST"); got != `["api"]` {
 		t.Errorf("policies %s", got)
 	}
-	beside.AwaitOutput(t, regexp.MustCompile(`could not take over .*policy .+api-first`))
+	beside.AwaitOutput(t, regexp.MustCompile(`could not copy the policies .*policy .+api-first`))
 	ask(t, home.address, "RL.POLICY DEL api-first")
 	for _, step := range []struct{ command, want string }{
 		{"RL.CHECK api boss 500", "[500 -1 0 [[900 400 "},

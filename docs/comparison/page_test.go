@@ -31,16 +31,16 @@ func TestPageFigures(t *testing.T) {
 	log, lease, member := lastCell(t, "sliding window log | 1 request in the window"), lastCell(t, "concurrency | 1 holder with a name of 16 bytes"),
 		lastCell(t, "fair share | 1 active member with a name of 16 bytes")
 	for _, sentence := range []string{
-		fmt.Sprintf("a bucket %d bytes, a window %d, an adaptive rate %d", lastCell(t, "GCRA, token bucket, both leaky buckets"),
-			lastCell(t, "fixed window"), lastCell(t, "adaptive rate")),
-		fmt.Sprintf("a window in 20 segments %d", lastCell(t, "sliding window in segments | 20 segments")),
-		fmt.Sprintf("a log %d, and %d for each request", log, each("1,000 requests, limit 1,000", log)),
-		fmt.Sprintf("a lease %d, and %d for each further lease", lease, each("1,000 holders", lease)),
-		fmt.Sprintf("a fair share %d, and %d for each further member", member, each("1,000 active members", member)),
-		fmt.Sprintf("a class %d, and %d for each class below it", lastCell(t, "class of a tree | class without others under it"),
+		fmt.Sprintf("%d bytes for a bucket, %d for a window, %d for an adaptive rate, and %d for a window in 20 segments",
+			lastCell(t, "GCRA, token bucket, both leaky buckets"), lastCell(t, "fixed window"), lastCell(t, "adaptive rate"),
+			lastCell(t, "sliding window in segments | 20 segments")),
+		fmt.Sprintf("A log takes %d bytes, and %d for each request", log, each("1,000 requests, limit 1,000", log)),
+		fmt.Sprintf("takes %d with one lease, and %d for each further lease", lease, each("1,000 holders", lease)),
+		fmt.Sprintf("A fair share takes %d with one member, and %d for each further member", member, each("1,000 active members", member)),
+		fmt.Sprintf("A class takes %d, and %d for each class below it", lastCell(t, "class of a tree | class without others under it"),
 			each("root with 1,000 registered classes", lastCell(t, " | root with 1 registered class"))),
-		fmt.Sprintf("at most %d in any 60 s if random requests came at the rate of the limit, %d at ten times that rate, %d in batches of 20, %d in batches of 100, and %d at worst",
-			lastCell(t, "at random, 1 × the limit"), lastCell(t, "at random, 10 × the limit"), lastCell(t, "in batches of 20, 1 × the limit"),
+		fmt.Sprintf("at most %d in any 60 s to random requests at the rate of the limit, %d to batches of 20 requests, and %d to batches of 100. In the worst case, it granted %d",
+			lastCell(t, "at random, 1 × the limit"), lastCell(t, "in batches of 20, 1 × the limit"),
 			lastCell(t, "in batches of 100, 1 × the limit"), lastCell(t, "the worst: 100 at the end of each of two windows, then a pause")),
 	} {
 		if !strings.Contains(page, sentence) {
