@@ -16,9 +16,9 @@ const (
 	marketPeak    = 285_000.0
 	marketLimit   = 80_000.0
 	marketUsers   = 1_400_000.0
-	marketTurns   = 3 // duration after the opening, in units of -cell
-	marketLoad    = 0.5
-	marketBatches = 16 // requests that are due together are sent together
+	marketTurns   = 8    // duration after the opening, in units of -cell
+	marketLoad    = 0.25 // ten processes share the CPUs
+	marketBatches = 16   // requests that are due together are sent together
 
 	peak = "requests/s after the opening" // a metric
 
@@ -65,7 +65,7 @@ func startLevels(binary string) func(context.Context, string, []string) (*Instan
 // marketLoads are Key.Load, before and after the opening.
 var marketLoads = []string{"before", "after"}
 
-// measureMarket sends the same requests to each server: at most half as many as the slowest can answer.
+// measureMarket sends the same requests to each server: at most a quarter of what the slowest can answer.
 func measureMarket(ctx context.Context, e Env, f Figures) error {
 	servers := marketServers(e)
 	instances, stop, err := startAll(ctx, servers)
