@@ -27,6 +27,13 @@ func TestReadmeFigures(t *testing.T) {
 	stint := row("| Stint, three nodes |")
 	redis := row("| Redis and Sentinel, down-after 1 s |")
 	slow := row("| Redis and Sentinel, down-after 30 s")
+	native := row("| Redis Lua GCRA |") // CL.THROTTLE as a multiple of it
+	var times [2]float64
+	for i := range times {
+		if _, err := fmt.Sscanf(native[1+i], "%g x", &times[i]); err != nil {
+			t.Fatal(native, err)
+		}
+	}
 	beyond := redis[2][:len(redis[2])-3] + "," + redis[2][len(redis[2])-3:]
 	var alone, pipelined []float64 // the ratios of the scripts' rows
 	_, scripts, _ := strings.Cut(strings.Join(readPage(t, "docs/performance.md").lines, "\n"), "### Scripts: server CPU per request")
@@ -52,6 +59,7 @@ func TestReadmeFigures(t *testing.T) {
 		"default of 30 s, it granted " + slow[2] + ", and did not answer for " + slow[5] + " s",
 		fmt.Sprintf("take %.0f to %.0f %% of the CPU time that they take on Redis in pipelines of 16 requests, and %.0f to %.0f %% one",
 			100*slices.Min(pipelined), 100*slices.Max(pipelined), 100*slices.Min(alone), 100*slices.Max(alone)),
+		fmt.Sprintf("`CL.THROTTLE` takes %.0f and %.0f %%", 100*times[1], 100*times[0]),
 	} {
 		if !strings.Contains(readme, sentence) {
 			t.Errorf("README.md lacks %q", sentence)
