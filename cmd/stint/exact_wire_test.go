@@ -95,7 +95,10 @@ const usageInError = "; usage: "
 
 var arityError = regexp.MustCompile(`(-ERR wrong number of arguments for '[a-z.|]+' command)` + usageInError + `[^\r]+`)
 
-// withoutUsage is a reply as the exact model gives it: a wrong number of arguments is answered without the usage.
+// isReply reports whether a reply is the one that the exact model gives. The model does not know the usage of every command
+// that is called with a wrong number of arguments.
+func isReply(got, want string) bool { return withoutUsage(got) == withoutUsage(want) }
+
 func withoutUsage(reply string) string {
 	if !strings.Contains(reply, usageInError) {
 		return reply

@@ -112,7 +112,7 @@ func beBystander(address, file string, seed uint64) {
 		start := time.Now()
 		got, err := conn.ask(command...)
 		took = append(took, time.Since(start))
-		if wrong == "" && (err != nil || withoutUsage(got) != want) {
+		if wrong == "" && (err != nil || !isReply(got, want)) {
 			wrong = fmt.Sprintf("seed %d, at %d: %.300q is answered %.300q (%v) and must be %.300q\t%s",
 				seed, now, command, got, err, want, strings.Join(calls.History(command), "\t"))
 		}
