@@ -35,11 +35,12 @@ func placeOp(r *rand.Rand, holder string) engine.Op {
 	return engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{bucket, op}}
 }
 
-// placeClient takes a place at random nodes, and gives it back until that is certain.
+// placeClient takes a place at random nodes, and gives it back until that is certain. Each lease has a holder of its own:
+// a release of unknown outcome may be carried out after the next lease of its holder began.
 func (w *world) placeClient(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 4))
-	holder := fmt.Sprint("holder", seed)
-	for !w.stopped.Load() {
+	for lease := 0; !w.stopped.Load(); lease++ {
+		holder := fmt.Sprint("holder", seed, "-", lease)
 		n := w.toAsk(r)
 		if n == nil {
 			continue
