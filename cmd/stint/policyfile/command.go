@@ -216,7 +216,7 @@ func (c *Command) apply(ctx context.Context, file string) error {
 	}
 	request.Apply, request.Version = true, answer.Version
 	err = c.request(ctx, http.MethodPost, filePath, request, new(policyset.Reply))
-	if errors.Is(err, errNoAnswer) {
+	if _, isUnknown := errors.AsType[noAnswer](err); isUnknown {
 		return fmt.Errorf("%w; the changes may have been made: look at them with stint policy diff", err)
 	}
 	if err != nil {
@@ -228,14 +228,10 @@ func (c *Command) apply(ctx context.Context, file string) error {
 	return err
 }
 
-// errNoAnswer is an error after which it is not known whether the server has done what it was asked for.
-var errNoAnswer = errors.New("no answer")
-
-// noAnswer is such an error.
+// noAnswer is an error after which it is not known whether the server has carried out the request.
 type noAnswer struct{ error }
 
-func (e noAnswer) Unwrap() error        { return e.error }
-func (e noAnswer) Is(target error) bool { return target == errNoAnswer }
+func (e noAnswer) Unwrap() error { return e.error }
 
 // request sends a request about the server's policies, and reads the answer.
 func (c *Command) request(ctx context.Context, method, path string, body, into any) error {
