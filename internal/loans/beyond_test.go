@@ -49,13 +49,8 @@ func TestBeyondTheLimitNobodyWaits(t *testing.T) {
 						exchanges = k.Counts().Operations
 					}
 					time.Sleep(time.Second / rate / times)
-					r := newSeveralOf(k, perSecond(rate))
-					*r.Result = s.do(s.away, []engine.Op{r.Asked})[0]
-					done := make(chan struct{})
-					r.Done = func() { close(done) }
-					if r.Settle() {
-						close(done)
-					} else if isDry {
+					r, done, waits := s.askSeveral(k, perSecond(rate))
+					if waits && isDry {
 						late.Add(1)
 					}
 					clients.Go(func() {
@@ -79,16 +74,19 @@ func TestBeyondTheLimitNobodyWaits(t *testing.T) {
 	}
 }
 
-// newSeveralOf returns a request for a token of a limit of home and for one of the holder's own.
-func newSeveralOf(k *Keeper, limit limits.Limit) *Several {
+// askSeveral asks for a token of a limit of home and a token of a limit that this process decides. done is closed once the
+// request has its result, for which it may have to wait.
+func (s stores) askSeveral(k *Keeper, limit limits.Limit) (r *Several, done chan struct{}, waits bool) {
 	kept, _ := limit.InPurse()
 	home, own := engine.Op{Key: []byte("k"), Limit: limit, Tokens: 1}, engine.Op{Key: []byte("mine"), Limit: perSecond(1e6), Tokens: 1}
 	asked := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{{Key: home.Key, Limit: kept, Tokens: 1}, own}}
-	r := &Several{
-		Keeper: k, Asked: asked, Limits: []engine.Op{home, own}, End: time.Now().Add(timeout), Failed: engine.NoHome, Result: new(engine.Result),
-	}
+	r, done = &Several{Keeper: k, Asked: asked, Limits: []engine.Op{home, own}, End: time.Now().Add(timeout), Failed: engine.NoHome}, make(chan struct{})
 	r.Away.Add(0)
-	return r
+	r.Result, r.Done = &s.do(s.away, []engine.Op{asked})[0], func() { close(done) }
+	if waits = !r.Settle(); !waits {
+		close(done)
+	}
+	return r, done, waits
 }
 
 // After a burst that was denied, an operator resets the limit. A holder that asks for few tokens now does not borrow all.
@@ -100,13 +98,7 @@ func TestAnOldBurstBorrowsNothing(t *testing.T) {
 		defer end()
 		limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1000, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}
 		ask := func() {
-			r := newSeveralOf(k, limit)
-			*r.Result = s.do(s.away, []engine.Op{r.Asked})[0]
-			done := make(chan struct{})
-			r.Done = func() { close(done) }
-			if r.Settle() {
-				close(done)
-			}
+			_, done, _ := s.askSeveral(k, limit)
 			<-done
 		}
 		for range 5000 { // at one instant

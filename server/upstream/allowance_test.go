@@ -1,7 +1,6 @@
 package upstream_test
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -33,15 +32,8 @@ func TestAllowanceOfHome(t *testing.T) {
 		"RL.CHECK plan %s 7 AS call:%s FOR 1h SPLIT", "RL.CHECK plan %s 7 AS call:%s FOR 1h SPLIT",
 		"RL.EXTEND call:%s 1 3 SPLIT", "RL.EXTEND call:%s 1 2 UPTO SPLIT", "RL.SETTLE call:%s 6", "RL.CHECK plan %s SPLIT",
 	} {
-		args := make([]any, strings.Count(command, "%s"))
-		for i := range args {
-			args[i] = "region"
-		}
-		got, failure := c.all(fmt.Sprintf(command, args...))
-		for i := range args {
-			args[i] = "home"
-		}
-		want, other := h.all(fmt.Sprintf(command, args...))
+		got, failure := c.all(strings.ReplaceAll(command, "%s", "region"))
+		want, other := h.all(strings.ReplaceAll(command, "%s", "home"))
 		if failure != other || len(got) != len(want) || !reflect.DeepEqual(untimed(got), untimed(want)) {
 			t.Errorf("%s: %v %q, at home %v %q", command, got, failure, want, other)
 		}

@@ -36,15 +36,8 @@ func TestSeveralLimits(t *testing.T) {
 		"RL.CHECK p %s 3", "RL.CHECK p x%s 4", "RL.CHECK p x%s", "RL.CHECK p %s PEEK",
 		"RL.CHECK shadow %s 2", "RL.CHECK shadow %s",
 	} {
-		args := make([]any, strings.Count(command, "%s"))
-		for i := range args {
-			args[i] = "region"
-		}
-		got, failure := c.all(fmt.Sprintf(command, args...))
-		for i := range args {
-			args[i] = "home"
-		}
-		want, other := h.all(fmt.Sprintf(command, args...))
+		got, failure := c.all(strings.ReplaceAll(command, "%s", "region"))
+		want, other := h.all(strings.ReplaceAll(command, "%s", "home"))
 		// The waits and the times until the limits are full again differ a little.
 		if failure != other && !strings.HasPrefix(failure, "UPSTREAM") || (failure == "") != (other == "") || !reflect.DeepEqual(withoutTimes(got), withoutTimes(want)) {
 			t.Errorf("%s: %v %q, at home %v %q", command, got, failure, want, other)
