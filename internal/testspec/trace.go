@@ -32,7 +32,7 @@ type loanName struct{ key, holder string }
 // operation's, so the end is known only within bounds.
 type lasting struct {
 	Record[int64]
-	first, last int64 // 0 for never; 1 and the greatest number for a loan of a state that was replaced
+	first, last int64 // [math.MaxInt64] for never
 }
 
 // Ledger has what was lent by each operation, whatever store it was. In a bubble of synctest, a purse can end and begin
@@ -57,7 +57,7 @@ func (t *Tracer) Trace(now int64, ops []engine.Op, results []engine.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.isPartial = t.isPartial || ops == nil; ops == nil || t.loans == nil {
-		t.loans, t.purses = map[loanName]*lasting{}, map[string]*Purse[int64]{}
+		t.loans, t.purses, t.latest = map[loanName]*lasting{}, map[string]*Purse[int64]{}, 0
 	}
 	t.latest = max(t.latest, now)
 	t.await(ops, results)
@@ -116,30 +116,38 @@ func (t *Tracer) lend(now int64, op *engine.Op, res *engine.Result) error {
 	if !isKnown {
 		loan = &lasting{}
 		if t.loans[name] = loan; t.isPartial {
-			*loan = lasting{Record[int64]{answer.Held, answer.Named}, 1, math.MaxInt64}
+			*loan = lasting{Record[int64]{answer.Held, answer.Named}, 0, math.MaxInt64}
 			if ask.Verb == Lend && answer.Named == ask.Number {
 				t.note(name, ask.Number, answer.Lent)
 			}
 			return nil
 		}
 	}
-	if loan.last != 0 && loan.last <= now {
+	if loan.last <= now {
 		*loan = lasting{}
 	}
 	before := *loan
-	want, _, carried := loan.Carry(ask, answer.Lent, "")
-	if answer != want && before.first != 0 && before.first <= t.latest {
-		*loan = lasting{} // it has ended by the time of its shard
-		want, _, carried = loan.Carry(ask, answer.Lent, "")
+	carry := func(from lasting) (after lasting, want Answer[int64], carried bool) {
+		want, _, carried = from.Carry(ask, answer.Lent, "")
+		if carried && ask.Verb == Lend {
+			if from.first, from.last = math.MaxInt64, math.MaxInt64; op.MaxWait != 0 {
+				from.first, from.last = now+op.MaxWait, t.latest+op.MaxWait
+			}
+		}
+		return from, want, carried
 	}
-	if loan.Held == 0 {
-		loan.first, loan.last = 0, 0
-	} else if carried && ask.Verb == Lend {
-		if loan.first, loan.last = 0, 0; op.MaxWait != 0 {
-			loan.first, loan.last = now+op.MaxWait, t.latest+op.MaxWait
+	after, want, carried := carry(before)
+	if before.first <= t.latest { // it may have ended by the time of its shard
+		switch ended, wantEnded, carriedEnded := carry(lasting{}); {
+		case answer != wantEnded:
+		case answer != want:
+			after, want, carried = ended, wantEnded, carriedEnded
+		default: // the answer does not show whether it has
+			after.first, after.last = min(after.first, ended.first), max(after.last, ended.last)
+			carried = carried || carriedEnded
 		}
 	}
-	if carried && ask.Verb == Lend {
+	if *loan = after; carried && ask.Verb == Lend {
 		t.note(name, ask.Number, answer.Lent)
 	}
 	if answer != want {

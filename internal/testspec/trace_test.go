@@ -93,3 +93,42 @@ func TestLoanEndsByTheTimeOfItsShard(t *testing.T) {
 		}
 	}
 }
+
+// An operation that is carried out again and answered alike may have found its loan, or made a new one after the loan's
+// end. The times of a state that was replaced do not count: without them, the new loan has no end.
+func TestLoanOfARepeatedOperation(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before func(tracer *Tracer)
+		mayEnd bool // before the next operation
+	}{
+		{"on one clock", func(*Tracer) {}, false},
+		{"after a later operation", func(tracer *Tracer) { tracer.Trace(100, []engine.Op{{Verb: engine.Look}}, make([]engine.Result, 1)) }, true},
+		{"after a later state", func(tracer *Tracer) {
+			tracer.Trace(100, []engine.Op{{Verb: engine.Look}}, make([]engine.Result, 1))
+			tracer.Trace(0, nil, nil)
+		}, false},
+	} {
+		for _, lasts := range []bool{true, false} {
+			var tracer Tracer
+			ask := func(now int64, op engine.Op, res engine.Result) {
+				op.Key, op.Who = []byte("k"), []byte("h")
+				tracer.Trace(now, []engine.Op{op}, []engine.Result{res})
+			}
+			c.before(&tracer)
+			ask(9, engine.Op{Verb: engine.Void, Options: engine.Force}, engine.Result{})
+			lend, lent := engine.Op{Verb: engine.Lend, Tokens: 3, MaxWait: 5, Loan: &engine.Loan{Number: 1}}, engine.Result{Granted: 3, Lent: 3, Number: 1}
+			ask(10, lend, lent)
+			lend.MaxWait = 0
+			ask(20, lend, lent)
+			back := engine.Result{}
+			if lasts {
+				back.Granted = 3
+			}
+			ask(200, engine.Op{Verb: engine.Return, Loan: &engine.Loan{Number: 2, Previous: 1, Left: 3}}, back)
+			if _, err := tracer.Err(); (err == nil) != (lasts || c.mayEnd) {
+				t.Errorf("%s, lasts %v: %v", c.name, lasts, err)
+			}
+		}
+	}
+}
