@@ -65,7 +65,7 @@ func (s stores) options() Options {
 		Holder: func(int) string { return "holder" }, InPurse: limits.Limit.InPurse, Count: Store.PurseCount,
 		Replicas: func() []Replica { return []Replica{replica} }, IsKept: func(int, []byte) bool { return true },
 
-		Timeout: timeout, Ahead: time.Second, IdleAfter: time.Second, EmptyAfter: 2 * time.Second, RestFor: time.Second,
+		Timeout: timeout, Ahead: time.Second, LastAhead: 2 * DenyFor, IdleAfter: time.Second, EmptyAfter: 2 * time.Second, RestFor: time.Second,
 		TidyEvery: 100 * time.Millisecond, Low: 1. / 2, LowLeading: 1. / 2, MaxReturns: 1000,
 	}
 }

@@ -209,10 +209,11 @@ func (k *Key) isInDemand(limit limits.Limit, tokens int64) bool {
 	return !refills && k.demand.in(DenyFor) >= 2*float64(tokens)
 }
 
-// isScarce reports whether home has less than what is granted here in the time ahead, so that it will soon deny. k.mu is
-// held.
+// isScarce reports whether home has less than what is granted here in the time ahead, so that it will soon deny, and is to
+// lend the last tokens ahead of requests. k.mu is held.
 func (k *Key) isScarce() bool {
-	return k.isInDemand(k.limit, k.tokens) && float64(k.home.Remaining) < k.demand.in(k.keeper.opt.Ahead)
+	o := &k.keeper.opt
+	return o.LastAhead > 0 && k.isInDemand(k.limit, k.tokens) && float64(k.home.Remaining) < k.demand.in(o.Ahead)
 }
 
 // restUntil stops borrowing ahead of requests until a time. k.mu is held.
@@ -227,7 +228,7 @@ func (k *Key) isLow(left int64) bool {
 	o := &k.keeper.opt
 	tokens := k.demand.in(o.Ahead)
 	if k.isScarce() {
-		tokens = k.demand.in(scarceAhead)
+		tokens = k.demand.in(o.LastAhead)
 	}
 	return tokens >= 2 && (float64(left) < o.Low*tokens || float64(left) < o.LowLeading*tokens && k.leads())
 }
@@ -236,9 +237,6 @@ func (k *Key) isLow(left int64) bool {
 func (k *Key) leads() bool {
 	return slices.ContainsFunc(k.keeper.opt.Replicas(), func(r Replica) bool { return r.Number == k.at && r.Leads() })
 }
-
-// scarceAhead is the time for whose tokens the last ones are borrowed: until the next answer and beyond.
-const scarceAhead = 2 * DenyFor
 
 // Bounds of a loan for requests that home does not decide by itself.
 const (
@@ -259,7 +257,7 @@ func (k *Key) want(left int64, needed bool) int64 {
 		tokens = min(tokens, most)
 	}
 	if needed {
-		tokens = max(tokens, int64(k.demand.in(scarceAhead)))
+		tokens = max(tokens, int64(k.demand.in(o.LastAhead)))
 		if k.denied != nil {
 			tokens += k.denied.unmet
 		}

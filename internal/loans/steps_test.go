@@ -188,7 +188,7 @@ func TestAnswersOfHomeBySteps(t *testing.T) {
 // A Keeper borrows when the purse is low, and as much as is used in the time ahead.
 func TestBorrowingBySteps(t *testing.T) {
 	near := Options{Replicas: func() []Replica { return nil }, Ahead: time.Second, Low: 1. / 8, LowLeading: 3. / 8}
-	far := Options{HomeDecides: true, Ahead: time.Second, Low: 1. / 2, LowLeading: 1. / 2}
+	far := Options{HomeDecides: true, Ahead: time.Second, LastAhead: 2 * DenyFor, Low: 1. / 2, LowLeading: 1. / 2}
 	for name, c := range map[string]struct {
 		opt     Options
 		used    int64 // in 50 ms
@@ -206,6 +206,7 @@ func TestBorrowingBySteps(t *testing.T) {
 		"near: enough is left":        {opt: near, used: 10, atHome: 800, left: 25, wants: 75, worth: true},
 		"near: requests wait":         {opt: near, used: 9, atHome: 80, waiting: 9, left: 4, low: true, wants: 15, worth: true},
 		"near: home has nothing":      {opt: near, used: 10, left: 0, low: true, wants: 0, worth: true},
+		"near: the last are for all":  {opt: near, used: 10, atHome: 40, waiting: 3, needed: true, low: true, wants: 8, worth: true},
 		"near: what refills":          {opt: near, used: 10, isDry: true, left: 0, low: true, wants: 62, worth: true},
 		"near: home is in debt":       {opt: near, used: 10, atHome: -5, waiting: 3, low: true, wants: 3, worth: true},
 		"far: home decides":           {opt: far, used: 10, left: 19, low: true, wants: 181, worth: true},

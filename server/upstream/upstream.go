@@ -49,6 +49,7 @@ type Replica = loans.Replica
 // Times and bounds of loans. Home is far, so the tokens of a second are held.
 const (
 	ahead     = time.Second
+	lastAhead = 2 * loans.DenyFor // until the next answer and beyond
 	idleAfter = 10 * time.Second
 	tidyEvery = time.Second
 	restFor   = 250 * time.Millisecond
@@ -118,7 +119,7 @@ func (u *Upstream) loans() loans.Options {
 		InPurse:    inPurse, Replicas: u.opt.Replicas, Count: loans.Store.PurseCount,
 		IsKept: func(_ int, name []byte) bool { return u.ofHome(name) },
 
-		Timeout: u.opt.Timeout, Ahead: ahead, IdleAfter: idleAfter, EmptyAfter: idleAfter, RestFor: restFor,
+		Timeout: u.opt.Timeout, Ahead: ahead, LastAhead: lastAhead, IdleAfter: idleAfter, EmptyAfter: idleAfter, RestFor: restFor,
 		DenyFor: u.opt.DenyFor, For: u.opt.LoanTime,
 		TidyEvery: tidyEvery, Low: 1. / 2, LowLeading: 1. / 2, MaxReturns: maxIdle,
 	}
