@@ -147,9 +147,19 @@ func (x *exchange) deposit(answer *engine.Result) (refusal engine.Result) {
 		c.dropped.Add(p.Tokens)
 	}
 	if late, ok := p.LentLate(op.Key, x.holder, answer.Granted, &came); ok {
-		c.returned.Add(x.atHome(late)[0].Granted)
+		c.returned.Add(x.giveBack(late))
 	}
 	return engine.Result{}
+}
+
+// giveBack sends tokens back that came too late, again and again until home has answered, and returns how many went
+// back. No purse has them, so no other exchange will.
+func (x *exchange) giveBack(late engine.Op) (tokens int64) {
+	for end := time.Now().Add(x.key.keeper.opt.Timeout); ; time.Sleep(DenyFor) {
+		if back := x.atHome(late)[0]; back.Status == engine.OK || !time.Now().Before(end) || x.key.keeper.ctx.Err() != nil {
+			return back.Granted
+		}
+	}
 }
 
 // depositOf returns the operation that brings an answer to the purse. It returns false if the answer does not say

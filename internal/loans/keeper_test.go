@@ -149,7 +149,9 @@ func (s stores) lent() int64 {
 }
 
 // Whatever steps of operations on loans are lost, before they are carried out or after, two processes with one store
-// are granted no token twice, and none is lost: in the end all others are home.
+// are granted no token twice, and none is lost: in the end all others are home. The exception is a loan that nobody can
+// know: one process ends the purse, because home had nothing to lend, while the other sends the operation again, is lent
+// tokens, and does not hear of it.
 func TestLostStepsGrantNothingTwice(t *testing.T) {
 	for _, homeDecides := range []bool{false, true} {
 		for seed := range testsize.Pick(100, 1000) {
@@ -162,6 +164,7 @@ func loseSteps(t *testing.T, homeDecides bool, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	var mu sync.Mutex
 	loses := true
+	unheard, ended := map[uint64]int64{}, map[uint64]bool{} // first loans of a purse by their numbers, and purses that ended without one
 	var granted atomic.Int64
 	s := newStores(func(s *store.Store, ops []engine.Op) []engine.Result {
 		isRequest := ops[0].Verb == engine.Acquire && ops[0].Options&engine.Peek == 0
@@ -176,6 +179,12 @@ func loseSteps(t *testing.T, homeDecides bool, seed uint64) {
 			return []engine.Result{{Status: engine.Uncertain}, {}, {}}[:len(ops)]
 		}
 		results := apply(s, ops)
+		switch loan := ops[0].Loan; {
+		case ops[0].Verb == engine.Lend && loan.Previous == 0 && isLost && chance == 1:
+			unheard[loan.Number] = results[0].Granted
+		case ops[0].Verb == engine.Deposit && loan.Previous == 0 && ops[0].Tokens == 0:
+			ended[loan.Number] = true
+		}
 		mu.Unlock()
 		time.Sleep(time.Duration(after) * time.Millisecond)
 		mu.Lock()
@@ -206,8 +215,14 @@ func loseSteps(t *testing.T, homeDecides bool, seed uint64) {
 	time.Sleep(time.Minute)
 	takeAll := engine.Op{Verb: engine.Acquire, Key: []byte("k"), Limit: bucket, Tokens: capacity, Options: engine.UpTo}
 	rest := apply(s.home, []engine.Op{takeAll})[0]
-	if sum := granted.Load() + rest.Granted; sum != capacity || granted.Load() == 0 {
-		t.Errorf("seed %d: %d tokens are granted and %d are left, of %d", seed, granted.Load(), rest.Granted, capacity)
+	unknown := int64(0)
+	for number, tokens := range unheard {
+		if ended[number] {
+			unknown += tokens
+		}
+	}
+	if sum := granted.Load() + rest.Granted; sum > capacity || sum < capacity-unknown || granted.Load() == 0 {
+		t.Errorf("seed %d: %d tokens are granted and %d are left, of %d, and nobody knows of %d", seed, granted.Load(), rest.Granted, capacity, unknown)
 	}
 	if s.lent() != 0 || s.away.PurseCount() != 0 {
 		t.Errorf("seed %d: %d tokens are lent still, and there are %d purses", seed, s.lent(), s.away.PurseCount())
@@ -222,10 +237,18 @@ func TestStepsOfAnotherNodeBetween(t *testing.T) {
 		Verb: engine.Lend, Key: key, Limit: bucket, Tokens: capacity, Options: engine.Whole,
 		Who: []byte("other"), Loan: &engine.Loan{Number: 1},
 	}
+	endsPurse := func(s stores, op *engine.Op) {
+		if op.Verb == engine.Lend {
+			p := purse.Purse{Number: op.Loan.Number, Prepared: true}
+			apply(s.away, []engine.Op{p.Answered(key, 0, 0)})
+		}
+	}
 	var sent engine.Op // the operation on the loan
+	var tries int
 	for name, c := range map[string]struct {
 		begin   func(s stores, k *Keeper)
 		before  func(s stores, op *engine.Op) // each step
+		loses   func(op *engine.Op) bool      // a step
 		tokens  int64
 		granted bool
 		lent    int64 // in the end
@@ -252,15 +275,15 @@ func TestStepsOfAnotherNodeBetween(t *testing.T) {
 			},
 			tokens: 10, granted: true, lent: 11,
 		},
-		"the purse ends before home lends": {
-			begin: func(stores, *Keeper) {},
-			before: func(s stores, op *engine.Op) {
-				if op.Verb == engine.Lend {
-					p := purse.Purse{Number: op.Loan.Number, Prepared: true}
-					apply(s.away, []engine.Op{p.Answered(key, 0, 0)})
+		"the purse ends before home lends": {begin: func(stores, *Keeper) {}, before: endsPurse, tokens: 1},
+		"the purse ends, and what comes late goes back at the third try": {
+			begin: func(stores, *Keeper) { tries = 0 }, before: endsPurse, tokens: 1,
+			loses: func(op *engine.Op) bool {
+				if op.Verb == engine.Return {
+					tries++
 				}
+				return op.Verb == engine.Return && tries < 3
 			},
-			tokens: 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -268,6 +291,9 @@ func TestStepsOfAnotherNodeBetween(t *testing.T) {
 				var s stores
 				s = newStores(func(at *store.Store, ops []engine.Op) []engine.Result {
 					c.before(s, &ops[0])
+					if c.loses != nil && c.loses(&ops[0]) {
+						return []engine.Result{{Status: engine.Uncertain}}
+					}
 					return apply(at, ops)
 				})
 				defer s.close()
