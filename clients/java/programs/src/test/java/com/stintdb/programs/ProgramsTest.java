@@ -76,7 +76,6 @@ class ProgramsTest {
         Files.writeString(file, program
                 .replaceAll("Limiter\\.connect\\((.*), Policy\\.(\\w+\\(\\))\\)", patient)
                 .replace("redis://127.0.0.1:6379", server.url())
-                .replace("StintServer.start()", "StintServer.start(java.nio.file.Path.of(System.getenv(\"SERVER_BINARY\")))")
                 .replace(SpringProgram.BACKEND, backend.url()));
         ByteArrayOutputStream output = new ByteArrayOutputStream();
         int failures = ToolProvider.getSystemJavaCompiler()
