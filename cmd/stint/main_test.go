@@ -168,7 +168,7 @@ func TestOneVersion(t *testing.T) {
 }
 
 // artifacts are packages, archives and images in pages and manifests.
-const artifacts = `\b(?:stint[_:]|image:|stintdb-client-)(\d+\.\d+\.\d+)\b`
+const artifacts = `(?:stint[_:]|image:|stintdb-client-)(\d+\.\d+\.\d+)`
 
 // checkVersions compares up to n versions that a pattern finds in a file, -1 for all, with version.go's. With -update
 // it writes that one, except into the changelog.
