@@ -57,7 +57,7 @@ func TestReadmeFigures(t *testing.T) {
 		"granted " + stint[2] + " requests beyond the limit, and did not answer for " + stint[5] + " s (median; at most " + stint[7] + " s)",
 		"granted " + beyond + " beyond it, and did not answer for " + redis[5] + " s (median; at most " + redis[7] + " s)",
 		"default of 30 s, it granted " + slow[2] + ", and did not answer for " + slow[5] + " s",
-		fmt.Sprintf("take %.0f to %.0f %% of the CPU time that they take on Redis in pipelines of 16 requests, and %.0f to %.0f %% one",
+		fmt.Sprintf("%.0f to %.0f %% of it with pipelines of 16 requests, and %.0f to %.0f %% with one",
 			100*slices.Min(pipelined), 100*slices.Max(pipelined), 100*slices.Min(alone), 100*slices.Max(alone)),
 		fmt.Sprintf("`CL.THROTTLE` takes %.0f and %.0f %%", 100*times[1], 100*times[0]),
 	} {

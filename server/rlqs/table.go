@@ -10,7 +10,7 @@ const (
 	MaxStreams     = 1024
 	MaxBuckets     = 65536
 	MaxOfLimit     = 4096     // buckets of one limit: each report looks through all of them
-	MaxStreamBytes = 40 << 10 // of the ids of a stream's buckets, so that a report of all is not too long
+	MaxStreamBytes = 40 << 10 // of a report about all of a stream's buckets
 	mostEnded      = 64       // quotas that end in one round
 	bucketBytes    = 48       // of a report beside the id
 )
