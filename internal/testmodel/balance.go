@@ -347,7 +347,7 @@ func randomCredits(c *Calls) []string {
 		if s, ok := c.Model.held(k.name).(*credits); ok && c.chance(2) {
 			expires = cmp.Or(s.all[c.random.IntN(len(s.all))].expires%creditNever/second, expires)
 		}
-		words = append(words, c.pick("EXPIRE", "expire"), c.pick(strconv.FormatInt(expires, 10), strconv.FormatInt(expires, 10), "1", "9223372036"))
+		words = append(words, c.pick("EXPIRE", "expire"), c.pick(strconv.FormatInt(expires, 10), strconv.FormatInt(expires, 10), "86400", "9223372036"))
 	}
 	c.reserving[id] = words
 	return words

@@ -143,7 +143,7 @@ func (r *request) readOption(option, value string) (err error) {
 			err = emptyID
 		}
 	case "EXPIRE":
-		r.expires, err = between(option, value, 1, mostTime/second)
+		r.expires, err = between(option, value, 1_000_000_000, mostTime/second)
 		r.expires *= second
 	case "FOR":
 		r.length, err = duration(option, value)

@@ -13,7 +13,7 @@ import (
 var balanceRows = []command.Row{since("0.3.0", acquireRow("bal.acquire", limits.Balance, "key [tokens] [PEEK] [UPTO | FORCE] [AS id FOR duration]", "alice:13",
 	"Spend credits (default 1) of a balance, beginning with those that expire first.", optPeek, optUpTo, optForce, optAs, optFor)), {
 	Name: "bal.add", Syntax: "key credits AS payment-id [EXPIRE unix-seconds]", Group: "limiter", Since: "0.3.0",
-	Summary: "Add the credits of a payment to a balance. Repeating the command with the same payment-id adds nothing. At the time EXPIRE, the credits that are left expire; a balance has at most 256 such times. The payment-id is a key, which is kept for 10 years.",
+	Summary: "Add the credits of a payment to a balance. Repeating the command with the same payment-id adds nothing. At the time EXPIRE, a Unix time and not a duration, the credits that are left expire; credits whose time has passed add nothing. A balance has at most 256 such times. The payment-id is a key, which is kept for 10 years.",
 	Returns: "an array of the payment's credits and the present balance.",
 	Example: "alice:13 500 AS payment:1", Cost: command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseAddCredits, Reply: replyAddCredits,
 }, {
@@ -29,8 +29,13 @@ func since(version string, row command.Row) command.Row {
 	return row
 }
 
+// firstExpiry is the first Unix second that EXPIRE takes, in 2001: a smaller number is a duration by mistake, such as
+// 86400, whose credits would have expired when they came. A time that has passed since is taken, because a payment that is
+// repeated gets the same reply again.
+const firstExpiry = 1_000_000_000
+
 var optExpire = command.Option{Name: "EXPIRE", HasValue: true, Set: func(_ *command.Request, op *engine.Op, value []byte) error {
-	at, err := command.ParseIntegerBetween("EXPIRE", value, 1, math.MaxInt64/int64(time.Second))
+	at, err := command.ParseIntegerBetween("EXPIRE", value, firstExpiry, math.MaxInt64/int64(time.Second))
 	op.PriorAt = at * int64(time.Second)
 	return err
 }}
