@@ -18,6 +18,8 @@ const (
 	// FingerprintBytes is the size of a key's fingerprint: a hash of its kind, limit, state and expiry, the same on all
 	// replicas.
 	FingerprintBytes = 16
+	// PoliciesSumBytes is the size of the sum of all policies: a SHA-256, the same on all replicas.
+	PoliciesSumBytes = 32
 	// MaxExpected bounds the keys of an Expect.
 	MaxExpected = 1024
 	// MaxVariableState bounds a log or a set of leases.

@@ -45,7 +45,7 @@ const (
 	ListMembers              // list the active members of a fair share, in Result.Reply
 	Adapt                    // adapt the rate of an adaptive limiter to the Report
 	Fingerprint              // report the fingerprint of the key, in Result.Reply; see [FingerprintBytes]
-	Expect                   // at the front of an atomic batch: nothing of the batch is done unless every declared key still has its fingerprint in Who
+	Expect                   // at the front of an atomic batch: nothing of the batch is done unless every declared key still has its fingerprint in Who; without keys, unless the policies still have the sum in Who
 	ListWindows              // a Look that lists the windows of the key's limiter, in Result.Reply
 	Extend                   // take Tokens more from each limit of the reservation Key without a FixedCost, and remember it for MaxWait from now on if that is longer; a part: one of these limits
 	AddCredits               // in a Reserve: add Tokens to a balance, until PriorAt
@@ -94,7 +94,7 @@ type Op struct {
 	Keep     Keep         // Acquire, Check: grant only if so much remains
 	Weight   int64        // Acquire, of an algorithm that weighs members: 1 to MaxWeight, or 0 for 1
 	MaxWait  int64        // Reserve: remember it for this many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now; Settle: give nothing back to a purse whose loan is that old, 0 for any age
-	Who      []byte       // the holder of a lease, the member of a fair share, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body; Expect: the fingerprints of the declared keys, one after the other, zeros for a key that did not exist
+	Who      []byte       // the holder of a lease, the member of a fair share, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body; Expect: the fingerprints of the declared keys, one after the other, zeros for a key that did not exist, or [PoliciesSumBytes] of the policies
 	Args     [][]byte     // Command, Script: the arguments, the command's name included; Expect: the names of keys in the keyspace, see package database; Check: with NamedFields, names and values of fields by turns; Settle, Extend: with DeclaredOnly, patterns of package glob
 	KeyFrom  uint32       // Command, Script, Expect: the position in Args of the first declared key
 	KeyCount uint32       // Command, Script, Expect: the number of declared keys, one after the other
@@ -123,6 +123,14 @@ func (o *Op) FirstLease() int {
 		return len(o.Parts)
 	}
 	return at
+}
+
+// ExpectPolicies is an Expect of policies that have a sum.
+func ExpectPolicies(sum [PoliciesSumBytes]byte) Op { return Op{Verb: Expect, Who: sum[:]} }
+
+// ExpectsPolicies reports whether an operation is an Expect of policies.
+func (o *Op) ExpectsPolicies() bool {
+	return o.Verb == Expect && o.KeyCount == 0 && len(o.Who) == PoliciesSumBytes
 }
 
 // DeclaredKeys are the keys that a Command, Script or Expect states in its arguments.
@@ -189,6 +197,9 @@ func (v Verb) HasOneKey() bool {
 	}
 	return v.Lists()
 }
+
+// ChangesPolicies reports whether the operation sets or forgets a policy or an override.
+func (v Verb) ChangesPolicies() bool { return v == SetPolicy || v == DropPolicy || v == SetOverride }
 
 // Lists reports whether the operation is a Look with a list of entries.
 func (v Verb) Lists() bool {

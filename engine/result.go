@@ -43,7 +43,7 @@ const (
 	TooManyMembers            // a fair share has MaxMembers active members, and the request is of another
 	CrossSlot                 // the keys are of several groups of a cluster, see package slot; nothing was taken
 	NotShared                 // AcquireAll, Check: a limit of several groups is of a kind that purses cannot have; nothing was taken
-	KeyChanged                // Expect, and all after it in its batch: a key has another fingerprint; nothing was done
+	KeyChanged                // Expect, and all after it in its batch: a key has another fingerprint, or the policies have another sum; nothing was done
 	Importing                 // the cluster does not have all of the state yet that it begins with; nothing was taken
 	NotNext                   // Extend: the next extension of the reservation has the number Result.Limit
 	AlreadySettled            // Extend: the reservation is settled

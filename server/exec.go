@@ -3,12 +3,15 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/tidwall/redcon"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/resp"
 )
 
 // ErrReply is a reply that was an error.
@@ -28,6 +31,48 @@ const FromSettings = "settings"
 // [ErrReply]. With --admin-token, and from the settings, everything is permitted, otherwise what the user default may
 // do.
 func (s *Server) Do(ctx context.Context, from string, commands ...[]string) ([]redcon.RESP, error) {
+	return do(ctx, s, from, nil, commands)
+}
+
+// ErrPoliciesChanged says that the policies do not have the sum that was expected. Nothing was done.
+var ErrPoliciesChanged = errors.New("somebody else has changed the policies meanwhile: nothing was changed")
+
+// DoTogether is [Server.Do] for a transaction, and returns the replies to its commands. If policies is not nil and the
+// policies have another sum by then, the transaction is not executed, with the error [ErrPoliciesChanged].
+func DoTogether(ctx context.Context, s *Server, from string, policies *[engine.PoliciesSumBytes]byte, commands [][]string) (replies []redcon.RESP, err error) {
+	commands = slices.Concat([][]string{{"MULTI"}}, commands, [][]string{{"EXEC"}})
+	if policies != nil {
+		expect := engine.ExpectPolicies(*policies)
+		replies, err = do(ctx, s, from, &expect, commands)
+	}
+	if policies == nil || isTooNew(err) { // during an upgrade, what this node knows of the policies has to do
+		replies, err = do(ctx, s, from, nil, commands)
+	}
+	if err != nil {
+		return nil, err
+	}
+	executed := replies[len(replies)-1]
+	if executed.Count < 0 {
+		return nil, ErrPoliciesChanged
+	}
+	replies = resp.Elements(executed)
+	for _, reply := range replies {
+		if reply.Type == redcon.Error {
+			return replies, ErrReply(reply.String())
+		}
+	}
+	return replies, nil
+}
+
+// isTooNew reports whether an error says that a member of the cluster is too old for what it was asked.
+func isTooNew(err error) bool {
+	var reply ErrReply
+	about, _, _ := strings.Cut(command.ErrTooNew.Error(), "%")
+	return errors.As(err, &reply) && strings.HasPrefix(string(reply), about)
+}
+
+// do executes commands, a transaction among them only if what it expects holds; nil for nothing.
+func do(ctx context.Context, s *Server, from string, expect *engine.Op, commands [][]string) ([]redcon.RESP, error) {
 	var in []byte
 	for _, words := range commands {
 		in = redcon.AppendArray(in, len(words))
@@ -39,7 +84,7 @@ func (s *Server) Do(ctx context.Context, from string, commands ...[]string) ([]r
 	if s.Config().AdminToken == "" && from != FromSettings {
 		user = s.env.Users.Default()
 	}
-	out, err := s.env.Do(ctx, conn.Caller{User: user, Address: FromPage + from}, in)
+	out, err := s.env.Do(ctx, conn.Caller{User: user, Address: FromPage + from, Expect: expect}, in)
 	if err != nil {
 		return nil, err
 	}

@@ -39,9 +39,6 @@ import (
 
 // Server accepts connections and answers them. Create one with [New], run it with [Server.Serve].
 type Server struct {
-	// ChangingPolicies is held from a look at policies until the changes that depend on it are made.
-	ChangingPolicies sync.Mutex
-
 	env            conn.Env
 	settings       atomic.Pointer[config.Config]
 	setMu          sync.Mutex // one CONFIG SET at a time

@@ -37,9 +37,7 @@ func (s *Allowance) enter(t *Term, now int64, ops []engine.Op, which []uint32) *
 
 // changesPolicies reports whether some operations change which keys others touch.
 func changesPolicies(ops []engine.Op) bool {
-	return slices.ContainsFunc(ops, func(op engine.Op) bool {
-		return op.Verb == engine.SetPolicy || op.Verb == engine.DropPolicy || op.Verb == engine.SetOverride
-	})
+	return slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Verb.ChangesPolicies() })
 }
 
 // enter prepares one operation. It asks whether policies are changing before it reads them: a change that ends in between

@@ -12,9 +12,9 @@ import (
 )
 
 // FormatVersion is a version of the bytes in the log and between nodes: operations, with their options and algorithms,
-// and kinds of entries. Release 0.1.0 has version 1, 0.2.0 has version 2, and 0.3.0 has version 3. Once CHANGELOG.md
-// has a date for a release, additions begin the next version, which TestReleasedFormats checks. Where nodes write a
-// version down, 0 stands for 1: release 0.1.0 writes nothing.
+// and kinds of entries. Release 0.1.0 has version 1, 0.2.0 has version 2, 0.3.0 has version 3, and 0.3.1 has version 4.
+// Once CHANGELOG.md has a date for a release, additions begin the next version, which TestReleasedFormats checks. Where
+// nodes write a version down, 0 stands for 1: release 0.1.0 writes nothing.
 type FormatVersion uint32
 
 // OrFirst returns the version, or the first version in place of 0.
@@ -92,6 +92,7 @@ var Additions = append([]Addition{
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},
 	{Version: distinctTimes, Name: "a time of its own for each script"},
 	{Version: manyLoans, Name: "loans of a key to more holders"},
+	{Version: 4, Name: "changes of policies that expect the present ones", IsUsed: (*engine.Op).ExpectsPolicies},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []Addition) {

@@ -9,16 +9,6 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Group is one of a cluster's groups: the replica of this node, which decides or asks the group's leader.
-type Group interface {
-	Decide(b *engine.Batch) (finished bool)
-}
-
-// Policies are the policies that this node knows, which may be out of date.
-type Policies interface {
-	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
-}
-
 // Router divides batches among groups. Operations of one batch on one key stay in order, and so do operations that
 // every group carries out.
 type Router struct {
@@ -32,6 +22,7 @@ type Router struct {
 	groups atomic.Pointer[[]Group]
 	splits sync.Pool     // of *split
 	again  chan struct{} // has an element for each call of decideAgain under way
+	policyChanges
 }
 
 // againAtOnce bounds the checks that wait until this node knows a policy.
@@ -40,6 +31,7 @@ const againAtOnce = 64
 // New returns a router to a number of groups. Until Begin, batches get the answer that there is no leader.
 func New(ctx context.Context, count int, policies Policies, catchUp func(ctx context.Context) error) *Router {
 	r := &Router{ctx: ctx, count: count, policies: policies, catchUp: catchUp, again: make(chan struct{}, againAtOnce)}
+	r.policyChanges = policyChanges{ctx: ctx, policies: policies, catchUp: catchUp, underWay: make(chan struct{}, changesAtOnce)}
 	r.splits.New = func() any { return newSplit(r) }
 	return r
 }
@@ -59,7 +51,10 @@ func (r *Router) Decide(b *engine.Batch) (finished bool) {
 	}
 	if b.Atomic && len(b.Ops) > 1 {
 		at := r.placeAtomic(b)
-		if at < 0 {
+		switch {
+		case at < 0 && changesPolicies(b.Ops) && changesOnlyPolicies(b.Ops):
+			return r.changePolicies(*groups, b)
+		case at < 0:
 			answerAll(b, engine.CrossSlot)
 			return true
 		}
@@ -74,7 +69,19 @@ func (r *Router) Decide(b *engine.Batch) (finished bool) {
 	if at >= 0 && !hasCheck(b) {
 		return (*groups)[at].Decide(b)
 	}
+	if at < 0 && changesPolicies(b.Ops) {
+		return r.changePolicies(*groups, b)
+	}
 	return r.split(*groups, b)
+}
+
+// changePolicies decides a batch some of whose operations change policies.
+func (r *Router) changePolicies(groups []Group, b *engine.Batch) (finished bool) {
+	if !r.begin(groups, r, b) {
+		answerAll(b, engine.Overloaded)
+		return true
+	}
+	return false
 }
 
 // placeAtomic returns the group of all operations of a batch; below 0 if they have no common one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -46,7 +47,19 @@ func (g *fakeGroup) Decide(b *engine.Batch) bool {
 }
 
 // policyOf is a policy whose key is the caller's id.
-type policyOf struct{ known bool }
+type policyOf struct {
+	known   bool
+	present []string // of any policy, one after the other; the last one stays
+}
+
+func (p *policyOf) PresentPolicy(op *engine.Op) []engine.Op {
+	present := engine.Op{Verb: op.Verb, Key: op.Key}
+	if len(p.present) > 0 {
+		present.Key = []byte(p.present[0])
+		p.present = p.present[min(1, len(p.present)-1):]
+	}
+	return []engine.Op{present}
+}
 
 func (p *policyOf) AppendPolicyKey(b, _, id []byte, _ [][]byte, part int) []byte {
 	if !p.known || part != 0 {
@@ -56,6 +69,9 @@ func (p *policyOf) AppendPolicyKey(b, _, id []byte, _ [][]byte, part int) []byte
 }
 
 func newTestRouter(p *policyOf, catchUp func(context.Context) error) (*Router, []*fakeGroup) {
+	if catchUp == nil {
+		catchUp = func(context.Context) error { return nil }
+	}
 	r := New(context.Background(), groups, p, catchUp)
 	fakes, all := make([]*fakeGroup, groups+1), make([]Group, groups+1)
 	for i := range fakes {
@@ -204,7 +220,7 @@ func TestEveryGroup(t *testing.T) {
 					f.status = c.one
 				}
 			}
-			b := &engine.Batch{Ops: []engine.Op{{Verb: engine.DropPolicy, Key: []byte("p")}}, Results: make([]engine.Result, 1)}
+			b := &engine.Batch{Ops: []engine.Op{{Verb: engine.Flush}}, Results: make([]engine.Result, 1)}
 			if r.Decide(b); b.Results[0].Status != c.want {
 				t.Errorf("group %d answers %d and the others %d: %d, want %d", odd, c.one, c.others, b.Results[0].Status, c.want)
 			}
@@ -238,6 +254,60 @@ func TestChecksOfUnknownPolicies(t *testing.T) {
 		}
 		if b.Results[0].Status != c.want {
 			t.Errorf("%s: status %d, want %d", c.name, b.Results[0].Status, c.want)
+		}
+	}
+}
+
+// Changes of policies are carried out by group 0 first. The others get what group 0 has, again if that was changed
+// meanwhile, and nothing if group 0 refuses the change.
+func TestPoliciesFollowGroup0(t *testing.T) {
+	set := engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{{}}}
+	expect := engine.ExpectPolicies([engine.PoliciesSumBytes]byte{})
+	for name, c := range map[string]struct {
+		ops     []engine.Op
+		atomic  bool
+		present []string
+		zero    engine.Status // of group 0
+		others  engine.Status
+		err     error // of catching up
+		first   string
+		sent    string // to each of the others
+		want    engine.Status
+	}{
+		"a change":                    {ops: []engine.Op{set}, first: "p", sent: "p"},
+		"overtaken once":              {ops: []engine.Op{set}, present: []string{"1", "2"}, first: "p", sent: "1 2"},
+		"refused":                     {ops: []engine.Op{set}, zero: engine.TooMany, first: "p", want: engine.TooMany},
+		"uncertain":                   {ops: []engine.Op{set}, zero: engine.Uncertain, first: "p", sent: "p", want: engine.Uncertain},
+		"not known here":              {ops: []engine.Op{set}, err: errors.New("none"), first: "p", want: engine.Uncertain},
+		"not done by another":         {ops: []engine.Op{set}, others: engine.NoLeader, first: "p", sent: "p", want: engine.Uncertain},
+		"together, if they are so":    {ops: []engine.Op{expect, set, set}, atomic: true, first: " p p", sent: "p p"},
+		"together, if they are not":   {ops: []engine.Op{expect, set}, atomic: true, zero: engine.KeyChanged, first: " p", want: engine.KeyChanged},
+		"among others":                {ops: []engine.Op{set, {Verb: engine.Flush}, set}, first: "p  p", sent: "p  p"},
+		"together with other changes": {ops: []engine.Op{set, {Verb: engine.Flush}}, atomic: true, want: engine.CrossSlot},
+	} {
+		r, fakes := newTestRouter(&policyOf{present: c.present}, func(context.Context) error { return c.err })
+		for i, f := range fakes {
+			if f.status = c.zero; i > 0 {
+				f.status = c.others
+			}
+		}
+		done := make(chan struct{})
+		b := &engine.Batch{Ops: c.ops, Atomic: c.atomic, Results: make([]engine.Result, len(c.ops)), Done: func() { close(done) }}
+		if !r.Decide(b) {
+			<-done
+		}
+		for i, f := range fakes {
+			var keys []string
+			for _, seen := range f.seen {
+				_, key, _ := strings.Cut(seen, " ")
+				keys = append(keys, key)
+			}
+			if got := strings.Join(keys, " "); i == 0 && got != c.first || i > 0 && got != c.sent {
+				t.Errorf("%s: group %d carried out %q", name, i, got)
+			}
+		}
+		if got := b.Results[len(b.Results)-1].Status; got != c.want {
+			t.Errorf("%s: status %d, want %d", name, got, c.want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stintdb/stint/internal/testserver"
@@ -113,5 +114,43 @@ func TestImportOfDividedPolicies(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Two nodes that apply files at the same moment make the changes of one file, or of one after the other, and never some
+// of each.
+func TestPolicyFilesAtTwoNodes(t *testing.T) {
+	program := testserver.Build(t, filepath.Join("..", ".."))
+	for _, groups := range []string{"1", "3"} {
+		nodes := testserver.StartNodes(t, program, 3, "--groups", groups, "--admin", "127.0.0.1:0")
+		for _, node := range nodes {
+			awaitGroups(t, node.Address)
+		}
+		dir, refused := t.TempDir(), 0
+		for round := range 4 {
+			var codes [2]int
+			var shown [2]string
+			var both sync.WaitGroup
+			for i := range codes {
+				capacity := 10*(round+1) + i
+				file := written(t, filepath.Join(dir, fmt.Sprint(capacity, ".toml")), fmt.Sprintf("[policies.p]\nlimits = ['TB user:{} %d 1/m']\n[policies.q]\nlimits = ['TB user:{} %d 1/m']\n", capacity, capacity))
+				run := policyRun(t, nodes[i].Admin(t))
+				both.Go(func() { codes[i], shown[i] = run("apply", file) })
+			}
+			both.Wait()
+			for i, code := range codes {
+				if code == 0 {
+					continue
+				}
+				if refused++; !strings.Contains(shown[i], "somebody else has changed the policies") {
+					t.Fatalf("round %d: %d %s", round, code, shown[i])
+				}
+			}
+			p := ask(t, nodes[2].Address, "RL.POLICY GET p")
+			if q := ask(t, nodes[2].Address, "RL.POLICY GET q"); p != q || !strings.Contains(p, fmt.Sprint("user:{} ", round+1)) {
+				t.Errorf("round %d: %s and %s after %q", round, p, q, shown)
+			}
+		}
+		t.Logf("%s groups: %d of 8 were refused", groups, refused)
 	}
 }

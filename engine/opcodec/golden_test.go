@@ -104,6 +104,7 @@ func goldenOps() []engine.Op {
 		{Verb: engine.AcquireAll, Tokens: 3, Parts: []engine.Op{{Key: key, Limit: part.Limit, Tokens: 3}, {Key: who, Limit: limits.Limit{Algorithm: limits.Balance}, Tokens: 3, Options: engine.Else}}},
 		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: part.Limit}, {Key: window.Key, Limit: limits.Limit{Algorithm: limits.Balance}, Options: engine.Else}}},
 		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: part.Limit}, {Key: window.Key, Limit: limits.Limit{Algorithm: limits.Penalty, Capacity: 5, Rate: limits.Rate{Period: sec}, Ban: 2 * sec, LongestBan: 300 * sec}}}},
+		engine.ExpectPolicies([engine.PoliciesSumBytes]byte{1, 300 - 256}),
 	}
 }
 

@@ -179,7 +179,10 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 			}
 		}
 	case engine.Expect:
-		op.Key = nil
+		if op.Key = nil; r.IntN(8) == 0 {
+			op.Args, op.Who = [][]byte{}, make([]byte, engine.PoliciesSumBytes)
+			break
+		}
 		for range 1 + r.IntN(8) {
 			op.Args, op.KeyCount = append(op.Args, text(40)), op.KeyCount+1
 			for range engine.FingerprintBytes {

@@ -79,15 +79,18 @@ func runs(op *engine.Op) bool {
 	return op.Verb == engine.Command || op.MarksValidly() && op.Tokens > 0
 }
 
-// expects is about an Expect: all its arguments are keys, and each has a fingerprint.
+// expects is about an Expect: all its arguments are keys, and each has a fingerprint, or else it has the policies' sum.
 func expects(op *engine.Op) bool {
+	if len(op.Args) == 0 {
+		return op.KeyFrom == 0 && op.ExpectsPolicies()
+	}
 	for _, key := range op.Args {
 		if len(key) > engine.MaxKeyBytes {
 			return false
 		}
 	}
 	n := len(op.Args)
-	return n > 0 && n <= engine.MaxExpected && op.KeyFrom == 0 && int(op.KeyCount) == n && len(op.Who) == n*engine.FingerprintBytes
+	return n <= engine.MaxExpected && op.KeyFrom == 0 && int(op.KeyCount) == n && len(op.Who) == n*engine.FingerprintBytes
 }
 
 func listsLog(op *engine.Op) bool { return op.Tokens > 0 && op.Tokens <= engine.MaxGrants }

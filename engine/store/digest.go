@@ -44,11 +44,12 @@ type policySum struct {
 	mu      sync.Mutex
 	isKnown bool
 	version uint64
-	sum     [32]byte
+	sum     [engine.PoliciesSumBytes]byte
 }
 
-// PoliciesSum is the SHA-256 of all policies with their overrides. It is computed anew after a change.
-func (p *policySum) PoliciesSum() [32]byte {
+// PoliciesSum is the SHA-256 of all policies with their overrides. It is computed anew after a change. An
+// [engine.Expect] in the log depends on it, so it must stay the same in later versions.
+func (p *policySum) PoliciesSum() [engine.PoliciesSumBytes]byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	version := p.policies.Version()

@@ -6,17 +6,18 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// applyExpect carries out an Expect.
+// applyExpect carries out an Expect: it compares the keys with their fingerprints, or the policies with their sum.
 func (s *Store) applyExpect(now int64, op *engine.Op, res *engine.Result, locked bool) {
 	if !locked {
 		defer s.keys.Unlock(s.keys.Lock(s.shardsOf([]engine.Op{*op})))
 	}
-	s.expect(now, op, res)
-}
-
-// expect compares the keys of an Expect, whose shards are locked, with their fingerprints.
-func (s *Store) expect(now int64, op *engine.Op, res *engine.Result) {
 	res.Clear()
+	if op.ExpectsPolicies() {
+		if sum := s.PoliciesSum(); !bytes.Equal(sum[:], op.Who) {
+			res.Status = engine.KeyChanged
+		}
+		return
+	}
 	seen := op.Who
 	for _, key := range op.DeclaredKeys() {
 		sh, tag := s.keys.Locate(key)
@@ -32,7 +33,7 @@ func (s *Store) expect(now int64, op *engine.Op, res *engine.Result) {
 
 // applyExpected carries out an atomic batch, whose shards are locked, if its Expect allows it.
 func (s *Store) applyExpected(now int64, ops []engine.Op, results []engine.Result) {
-	s.expect(now, &ops[0], &results[0])
+	s.applyExpect(now, &ops[0], &results[0], true)
 	if results[0].Status == engine.OK {
 		s.apply(now, ops[1:], results[1:], true)
 		return

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // fingerprint is that of a key, and nil if the key does not exist.
@@ -142,5 +145,42 @@ func TestExpect(t *testing.T) {
 		if done := s.TryReadOnly(epoch+5*sec, &expect, &res); !done || res.Status != engine.KeyChanged || ask(s, epoch+5*sec, expect).Status != engine.KeyChanged {
 			t.Errorf("alone: %v, %+v", done, res)
 		}
+	}
+}
+
+// Changes of policies in one atomic batch come together: none of another batch is in between, and none is done if the
+// policies are not those that it expects.
+func TestPoliciesChangeTogether(t *testing.T) {
+	s := New(Config{Shards: 4})
+	defer s.Close()
+	set := func(name string, capacity int64) engine.Op {
+		part := engine.Op{Key: []byte("{}"), Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: 1, Period: sec}}}
+		return engine.Op{Verb: engine.SetPolicy, Key: []byte(name), Parts: []engine.Op{part}}
+	}
+	var made atomic.Int64
+	var all sync.WaitGroup
+	for worker := range int64(4) {
+		all.Go(func() {
+			for i := range int64(500) {
+				seen, n := s.PoliciesSum(), 1+worker*500+i
+				results := make([]engine.Result, 3)
+				s.ApplyAtomic(epoch, []engine.Op{engine.ExpectPolicies(seen), set("p", n), set("q", n)}, results)
+				if results[2].Status == engine.OK {
+					made.Add(1)
+				}
+				s.ApplyAtomic(epoch, []engine.Op{set("r", n), set("s", n)}, results[:2])
+			}
+		})
+	}
+	all.Wait()
+	capacity := func(name string) int64 {
+		p, _ := s.Policy(name)
+		return p.Parts[0].Limit.Capacity
+	}
+	if capacity("p") != capacity("q") || capacity("r") != capacity("s") {
+		t.Errorf("policies of two batches: %d %d %d %d", capacity("p"), capacity("q"), capacity("r"), capacity("s"))
+	}
+	if made.Load() == 0 {
+		t.Error("no batch was carried out: this test shows nothing")
 	}
 }

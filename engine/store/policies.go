@@ -42,6 +42,9 @@ func (s *Store) AppendPolicyKey(b, name, id []byte, fields [][]byte, part int) [
 	return s.policies.AppendKey(b, name, id, fields, part)
 }
 
+// PresentPolicy is [policy.Policies.Present].
+func (s *Store) PresentPolicy(op *engine.Op) []engine.Op { return s.policies.Present(op) }
+
 // IsStrict is [policy.Policies.IsStrict].
 func (s *Store) IsStrict(op *engine.Op) bool { return s.policies.IsStrict(op) }
 

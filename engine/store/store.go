@@ -1,6 +1,8 @@
 package store
 
 import (
+	"sync"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/policy"
@@ -17,11 +19,12 @@ type Store struct {
 	keys     keyspace.Keyspace
 	policies *policy.Policies
 	policySum
-	requests     *request.Runner
-	transactions *transaction.Runner
-	scripts      scriptcache.Cache
-	trace        func(now int64, ops []engine.Op, results []engine.Result)
-	traceBeside  func(now int64, ops []engine.Op, results []engine.Result)
+	changesPolicies sync.Mutex // held while policies change, from the first to the last change of an atomic batch
+	requests        *request.Runner
+	transactions    *transaction.Runner
+	scripts         scriptcache.Cache
+	trace           func(now int64, ops []engine.Op, results []engine.Result)
+	traceBeside     func(now int64, ops []engine.Op, results []engine.Result)
 }
 
 // Config configures a store.

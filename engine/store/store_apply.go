@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 )
@@ -18,6 +20,10 @@ func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 // ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them. An Expect
 // at the front decides whether any of them is carried out.
 func (s *Store) ApplyAtomic(now int64, ops []engine.Op, results []engine.Result) {
+	if slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Verb.ChangesPolicies() }) {
+		s.changesPolicies.Lock()
+		defer s.changesPolicies.Unlock()
+	}
 	shards := s.keys.Lock(s.shardsOf(ops))
 	defer s.keys.Unlock(shards)
 	now = s.keys.Instant(shards, now, true)
@@ -106,6 +112,10 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 		return
 	}
 	res.Clear()
+	if op.Verb.ChangesPolicies() && !locked {
+		s.changesPolicies.Lock()
+		defer s.changesPolicies.Unlock()
+	}
 	switch op.Verb {
 	case engine.Flush:
 		if op.Options&engine.OneDatabase != 0 {

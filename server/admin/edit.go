@@ -248,16 +248,18 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	if err != nil {
 		return nil, err
 	}
-	s.ChangingPolicies.Lock()
-	defer s.ChangingPolicies.Unlock()
-	before, known := s.Keys().Policy(d.Name)
-	if d.Version != "" && d.Version != versionOf(&before, known) {
-		return nil, userError{"somebody else has changed this policy since its effect was shown: check its effect again"}
-	}
-	if d.Remove && before.Overridden > 0 {
-		return nil, userError{fmt.Sprintf("%s has overrides by now, %d of them, which would be lost with it: to remove it all the same, send RL.POLICY DEL %s", d.Name, before.Overridden, d.Name)}
-	}
-	if err := carryOut(ctx, r, s, words...); err != nil {
+	var before policy.Policy
+	known := false
+	if _, err = policyset.Update(ctx, s, r.RemoteAddr, func() ([][]string, error) {
+		before, known = s.Keys().Policy(d.Name)
+		if d.Version != "" && d.Version != versionOf(&before, known) {
+			return nil, userError{"somebody else has changed this policy since its effect was shown: check its effect again"}
+		}
+		if d.Remove && before.Overridden > 0 {
+			return nil, userError{fmt.Sprintf("%s has overrides by now, %d of them, which would be lost with it: to remove it all the same, send RL.POLICY DEL %s", d.Name, before.Overridden, d.Name)}
+		}
+		return [][]string{words}, nil
+	}); err != nil {
 		return nil, err
 	}
 	a.log.Info("a policy was set on the dashboard", "policy", d.Name, "shadow", d.Shadow, "removed", d.Remove, "from", r.RemoteAddr)

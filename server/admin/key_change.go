@@ -11,6 +11,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/events"
+	"github.com/stintdb/stint/server/policyset"
 )
 
 // keyChange is a change by an operator: of a caller's limits in a policy, or a reset, which only needs the key.
@@ -83,13 +84,13 @@ func (a *Admin) override(ctx context.Context, s *server.Server, r *http.Request)
 	if err != nil {
 		return nil, err
 	}
-	s.ChangingPolicies.Lock()
-	defer s.ChangingPolicies.Unlock()
-	before, known := s.Keys().PolicyOf(c.Policy, []byte(c.ID))
-	if c.Version != versionOf(&before, known) {
-		return nil, userError{"somebody else has changed the limits of this caller since they were shown: load them again"}
-	}
-	if err := carryOut(ctx, r, s, words...); err != nil {
+	if _, err = policyset.Update(ctx, s, r.RemoteAddr, func() ([][]string, error) {
+		before, known := s.Keys().PolicyOf(c.Policy, []byte(c.ID))
+		if c.Version != versionOf(&before, known) {
+			return nil, userError{"somebody else has changed the limits of this caller since they were shown: load them again"}
+		}
+		return [][]string{words}, nil
+	}); err != nil {
 		return nil, err
 	}
 	a.log.Info("a caller's limits were set on the dashboard", "policy", c.Policy, "from", r.RemoteAddr)

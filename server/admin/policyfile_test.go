@@ -2,6 +2,7 @@ package admin
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
@@ -170,6 +173,94 @@ func (d *losingDecider) Decide(b *engine.Batch) (finished bool) {
 		}
 	}
 	return true
+}
+
+// overtaken is a decider that changes another policy before it decides a transaction, up to a number of times.
+type overtaken struct {
+	decider.Decider
+	times int
+}
+
+func (o *overtaken) Decide(b *engine.Batch) (finished bool) {
+	if b.Atomic && o.times > 0 {
+		o.times--
+		o.Decider.Decide(&engine.Batch{Ops: []engine.Op{{Verb: engine.SetPolicy, Key: []byte("other"), Parts: []engine.Op{{Key: []byte("o:{}"),
+			Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: int64(1 + o.times), Rate: limits.Rate{Tokens: 1, Period: 1e9}}}}}}, Results: make([]engine.Result, 1)})
+	}
+	return o.Decider.Decide(b)
+}
+
+// A change of policies by another client, perhaps at another node, between the look at the policies and their change: the
+// change is refused if it was made for the policies before, and otherwise made for those after it.
+func TestPolicyFileIsOvertaken(t *testing.T) {
+	for _, tc := range []struct {
+		times  int
+		shown  bool // the changes were shown before
+		status int
+		want   string
+	}{
+		{1, false, http.StatusOK, "add a "}, {3, false, http.StatusOK, "add a "}, {1000, false, http.StatusBadRequest, "somebody else has changed the policies"},
+		{1, true, http.StatusBadRequest, "somebody else has changed the policies"}, {0, true, http.StatusOK, "add a "},
+	} {
+		o := &overtaken{}
+		h := newHost(t, func(_ *config.Config, of *server.Options) {
+			o.Decider = &decider.Local{Store: of.Keys.(*store.Store), Clock: of.Clock}
+			of.Decider = o
+		})
+		h.serve()
+		q := policyset.Request{Policies: policyset.Set{"a": rule("TB a:{} 1 1/s")}, Apply: true}
+		if tc.shown {
+			q.Version = h.exported().Version
+		}
+		o.times = tc.times
+		status, body, reply := h.demand(q)
+		if got := summary(reply.Changes); status != tc.status || !strings.Contains(got+body, tc.want) {
+			t.Errorf("%+v: %d %s, %s", tc, status, got, body)
+		}
+		_, isSet := h.exported().Policies["a"]
+		if _, isThere := h.exported().Policies["other"]; isSet != (status == http.StatusOK) || isThere != (tc.times > 0) {
+			t.Errorf("%+v: %v", tc, h.exported().Policies)
+		}
+	}
+}
+
+// upgrading is a cluster one of whose members does not know transactions that expect policies.
+type upgrading struct {
+	*nodes
+	decider.Decider
+	refused int
+}
+
+func (u *upgrading) TooNew([]engine.Op) error { return errors.New("upgrade 'c'") }
+
+func (u *upgrading) Decide(b *engine.Batch) (finished bool) {
+	if !b.Ops[0].ExpectsPolicies() {
+		return u.Decider.Decide(b)
+	}
+	u.refused++
+	for i := range b.Results {
+		b.Results[i].Clear()
+		b.Results[i].Status = engine.TooNew
+	}
+	return true
+}
+
+// During an upgrade from a version that cannot expect policies, files are applied as that version does.
+func TestPolicyFileDuringAnUpgrade(t *testing.T) {
+	u := &upgrading{nodes: &nodes{}}
+	u.status.Store(&clusterstatus.Status{State: clusterstatus.Leader})
+	h := newHost(t, func(_ *config.Config, o *server.Options) {
+		u.Decider = &decider.Local{Store: o.Keys.(*store.Store), Clock: o.Clock}
+		o.Decider, o.Cluster = u, u
+	})
+	h.serve()
+	status, body, reply := h.demand(policyset.Request{Policies: policyset.Set{"a": rule("TB a:{} 1 1/s")}, Apply: true})
+	if got := summary(reply.Changes); status != http.StatusOK || got != "add a " || u.refused != 1 {
+		t.Errorf("%d %s, %s, %d refused", status, got, body, u.refused)
+	}
+	if _, isSet := h.exported().Policies["a"]; !isSet {
+		t.Error("the policy was not set")
+	}
 }
 
 // An answer says whether the changes may have been made although nobody knows.

@@ -30,6 +30,9 @@ func (e *Env) getCaller(caller Caller) *callerSession {
 	if s.user = caller.User; s.user != nil {
 		s.client.User = s.user.Name()
 	}
+	if caller.Expect != nil {
+		s.watched = &watchedKeys{expect: *caller.Expect}
+	}
 	s.public.SetLoggedIn(s.user != nil)
 	s.public.Share(&s.client)
 	return c

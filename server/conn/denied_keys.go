@@ -139,10 +139,7 @@ func (k *copiedKeys) copyFrom(ops []engine.Op, first []byte) {
 		switch op := ops[i].Request(); op.Verb {
 		case engine.Acquire, engine.Extend, engine.Fingerprint, engine.SetPolicy, engine.DropPolicy:
 			k.add(op.Key)
-		case engine.SetOverride:
-			k.add(op.Key)
-			k.add(op.Who)
-		case engine.Check:
+		case engine.SetOverride, engine.Check:
 			k.add(op.Key)
 			k.add(op.Who)
 			for _, field := range op.Args {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/conn/wait"
 )
@@ -14,6 +15,7 @@ type Caller struct {
 	User    *acl.User
 	Address string        // HOST:PORT, as SLOWLOG, ACL LOG and MONITOR show it
 	Timeout time.Duration // of a reply that is not there at once, 0 for none
+	Expect  *engine.Op    // what a transaction of the caller expects, as after WATCH; nil for nothing
 }
 
 var (

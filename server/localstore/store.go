@@ -48,8 +48,8 @@ type Databases interface {
 // Policies are the policies as this process knows them; in a cluster it may be late.
 type Policies interface {
 	PolicyNames() []string
-	PoliciesSum() [32]byte                    // of all policies: another one after a change
-	Policy(name string) (policy.Policy, bool) // with all its overrides
+	PoliciesSum() [engine.PoliciesSumBytes]byte // of all policies: another one after a change
+	Policy(name string) (policy.Policy, bool)   // with all its overrides
 	PolicyOf(name string, id []byte) (policy.Policy, bool)
 	Overridden(name string, visit func(id string))
 	PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/tidwall/redcon"
 
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
-	"github.com/stintdb/stint/server/resp"
 )
 
 // ErrChanged says that the policies were changed since the changes were shown.
@@ -20,28 +18,57 @@ var ErrChanged = errors.New("somebody else has changed the policies since the ch
 // returns them, and the policies before them. With a version other than "" it returns [ErrChanged] if the present
 // policies have another one. from is who asks, in the server's log of commands.
 func Apply(ctx context.Context, s *server.Server, from string, want Set, prune bool, version string) (have Set, changes []Change, err error) {
-	s.ChangingPolicies.Lock()
-	defer s.ChangingPolicies.Unlock()
-	if have, err = Of(s); err != nil {
-		return nil, nil, err
+	replies, err := Update(ctx, s, from, func() (_ [][]string, err error) {
+		changes = nil
+		if have, err = Of(s); err != nil {
+			return nil, err
+		}
+		if version != "" && version != have.Version() {
+			return nil, ErrChanged
+		}
+		changes, err = Compare(s, have, want, prune)
+		return words(changes), err
+	})
+	if len(changes) == 0 || err == nil || errors.Is(err, ErrChanged) {
+		return have, changes, err
 	}
-	if version != "" && version != have.Version() {
-		return nil, nil, ErrChanged
-	}
-	if changes, err = Compare(s, have, want, prune); err != nil || len(changes) == 0 {
-		return have, nil, err
-	}
-	return have, changes, makeOrUndo(ctx, s, from, changes)
+	return have, changes, undo(ctx, s, from, changes, replies, err)
 }
 
-// makeOrUndo makes changes, all of them or none. An error says whether some may have been made all the same.
-func makeOrUndo(ctx context.Context, s *server.Server, from string, changes []Change) error {
-	made, err := makeAll(ctx, s, from, changes)
-	if err == nil {
-		return nil
+// attempts is how often a change is tried that others overtake.
+const attempts = 16
+
+// Update makes a change of policies that depends on the present ones, which commands reads. If somebody else changes a
+// policy meanwhile, on whichever node, nothing is done, and commands is called again. An error of commands ends that. If
+// the server refuses a command, Update returns the replies to all of them, and the error of the first.
+func Update(ctx context.Context, s *server.Server, from string, commands func() ([][]string, error)) (replies []redcon.RESP, err error) {
+	for range attempts {
+		seen := s.Keys().PoliciesSum() // before they are read: a change in between counts
+		all, err := commands()
+		if err != nil || len(all) == 0 {
+			return nil, err
+		}
+		if replies, err = server.DoTogether(ctx, s, from, &seen, all); !errors.Is(err, server.ErrPoliciesChanged) {
+			return replies, err
+		}
+		if _, err = s.Do(ctx, server.FromSettings, []string{"RL.POLICY", "VERSION"}); err != nil { // waits until this node knows the change
+			return nil, err
+		}
+	}
+	return nil, ErrChanged
+}
+
+// undo takes changes back that were made although the server refused others, and adds to the error whether some of them
+// may have stayed.
+func undo(ctx context.Context, s *server.Server, from string, changes []Change, replies []redcon.RESP, err error) error {
+	var made []Change
+	for i, reply := range replies {
+		if reply.Type != redcon.Error {
+			made = append(made, changes[i])
+		}
 	}
 	if len(made) > 0 { // the server refused another one when it came to it, for example because there are too many
-		if _, undoing := makeAll(ctx, s, from, undone(made)); undoing != nil {
+		if _, undoing := server.DoTogether(ctx, s, from, nil, words(undone(made))); undoing != nil {
 			return fmt.Errorf("%w; the other changes were made, and could not be taken back: %w", err, undoing)
 		}
 	}
@@ -55,33 +82,4 @@ func makeOrUndo(ctx context.Context, s *server.Server, from string, changes []Ch
 func isRefusal(err error) bool {
 	var reply server.ErrReply
 	return errors.As(err, &reply) && string(reply) != command.ErrUncertain.Error() && string(reply) != command.ErrNotKept.Error()
-}
-
-// makeAll carries out changes: in a transaction, unless each group of keys has the policies, because no transaction
-// changes several groups. If the server refused some of them, it returns those that were made, and the first error.
-func makeAll(ctx context.Context, s *server.Server, from string, changes []Change) (made []Change, err error) {
-	var commands [][]string
-	for i := range changes {
-		commands = append(commands, changes[i].words())
-	}
-	together := s.Config().Groups < 2
-	if together {
-		commands = slices.Concat([][]string{{"MULTI"}}, commands, [][]string{{"EXEC"}})
-	}
-	replies, err := s.Do(ctx, from, commands...)
-	if together {
-		if err != nil {
-			return nil, err
-		}
-		replies = resp.Elements(replies[len(replies)-1])
-	}
-	for i, reply := range replies {
-		switch {
-		case reply.Type != redcon.Error:
-			made = append(made, changes[i])
-		case err == nil:
-			err = server.ErrReply(reply.String())
-		}
-	}
-	return made, err
 }

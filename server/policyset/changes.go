@@ -41,6 +41,14 @@ func (c *Change) words() []string {
 	return words
 }
 
+// words returns the commands that make changes.
+func words(changes []Change) (all [][]string) {
+	for i := range changes {
+		all = append(all, changes[i].words())
+	}
+	return all
+}
+
 // undone returns the changes that undo changes.
 func undone(changes []Change) []Change {
 	var back []Change
