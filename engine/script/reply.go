@@ -96,13 +96,12 @@ func (w *replyWriter) table(reply []byte, t *value.Table, depth int) []byte {
 	if inner := t.GetString("set").Table(); inner != nil {
 		return w.pairs(reply, inner, depth, false)
 	}
-	if text, is := value.AsText(t.GetString("big_number")); is {
-		return appendBulk(reply, oneLine(text))
+	if v := t.GetString("big_number"); v.IsString() {
+		return appendBulk(reply, oneLine(v.Text()))
 	}
 	if inner := t.GetString("verbatim_string").Table(); inner != nil {
-		text, is := value.AsText(inner.GetString("string"))
-		if _, has := value.AsText(inner.GetString("format")); is && has {
-			return appendBulk(reply, text)
+		if v := inner.GetString("string"); v.IsString() && inner.GetString("format").IsString() {
+			return appendBulk(reply, v.Text())
 		}
 	}
 	return w.items(reply, t, depth)

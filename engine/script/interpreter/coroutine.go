@@ -86,6 +86,8 @@ func (L *Thread) resume(c *coroutine, from int) (results []value.Value, problem 
 	all := &L.run.coroutines
 	if status := all.status(c); status == "dead" {
 		return nil, "cannot resume dead coroutine", nil
+	} else if status == "running" {
+		return nil, "cannot resume running coroutine", nil
 	} else if status != "suspended" {
 		return nil, "cannot resume non-suspended coroutine", nil
 	}

@@ -114,6 +114,11 @@ func (p place) operand(index int) (name syntax.Operand) {
 	return name
 }
 
+// failHere raises a message with the place of the function that runs. A Go function has none.
+func (L *Thread) failHere(text string) {
+	L.Raise(value.String(L.frames[L.depth-1].place().where() + text))
+}
+
 // failValue raises "attempt to index local 'x' (a nil value)" for an operand of the operation that runs, or for its
 // function if the index is negative. A Go function has no names, and no place.
 func (L *Thread) failValue(v value.Value, doing string, operand int) {
@@ -128,8 +133,8 @@ func badValueText(kind, doing string, name syntax.Operand) string {
 	return "attempt to " + doing + " " + name.Kind + " '" + name.Name + "' (a " + kind + " value)"
 }
 
-// CompareText is the message for values that have no order.
-func CompareText(a, b value.Value) string {
+// compareText is the message for values that have no order.
+func compareText(a, b value.Value) string {
 	x, y := a.Kind().String(), b.Kind().String()
 	if x[2] == y[2] { // as the reference implementation compares the names
 		return "attempt to compare two " + x + " values"

@@ -290,7 +290,7 @@ func (c *compiler) comparison(e *syntax.Binary) test {
 func (fr *frame) order(e *syntax.Binary, a, b value.Value, event string) bool {
 	fr.at = e.Node
 	if e.IsPlain { // one is a number
-		fr.L.failNative(CompareText(a, b))
+		fr.L.failNative(compareText(a, b))
 	}
 	return fr.L.ordered(a, b, event)
 }

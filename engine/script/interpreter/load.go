@@ -34,7 +34,7 @@ func load(L *Thread) int {
 // loadSource compiles a source, and returns its function, or nil and a message.
 func loadSource(L *Thread, source, name string) int {
 	L.Charge(loadPrice)
-	c := &syntax.Chunk{Display: syntax.ChunkName(name), Source: name, Loaded: true}
+	c := &syntax.Chunk{Display: syntax.ChunkName(name, syntax.RunningRoom), Source: name, Loaded: true}
 	f, weight, left, err := Compile(c, source, L.run.budget)
 	L.Charge(L.run.budget - left)
 	if err != nil {

@@ -293,7 +293,7 @@ func (L *Thread) ordered(a, b value.Value, event string) bool {
 			return !L.invoke(false, f, b, a).IsTrue()
 		}
 	}
-	L.Fail("%s", CompareText(a, b))
+	L.failHere(compareText(a, b))
 	return false
 }
 

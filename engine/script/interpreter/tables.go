@@ -36,9 +36,9 @@ func (L *Thread) Set(t *value.Table, key, v value.Value) {
 func (L *Thread) checkKey(key value.Value) {
 	switch {
 	case key.IsNil():
-		L.Fail("table index is nil")
+		L.failHere("table index is nil")
 	case key.IsNumber() && math.IsNaN(key.Float()):
-		L.Fail("table index is NaN")
+		L.failHere("table index is NaN")
 	}
 }
 

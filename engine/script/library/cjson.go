@@ -45,7 +45,7 @@ func jsonSetting(L *interpreter.Thread, i int, setting *int, least, most int) {
 		return
 	}
 	n := L.CheckInt(i)
-	L.Check(n >= least && n <= most, i, "expected integer between "+ctext.NumberText(float64(least))+" and "+ctext.NumberText(float64(most)))
+	L.Check(n >= least && n <= most, 1, "expected integer between "+ctext.NumberText(float64(least))+" and "+ctext.NumberText(float64(most)))
 	*setting = n
 }
 
@@ -61,16 +61,13 @@ func jsonFlag(L *interpreter.Thread, i int, setting *bool) {
 	if L.Absent(i) {
 		return
 	}
-	switch v := L.Get(i); v.Kind() {
-	case value.BoolKind:
+	if v := L.Get(i); v.Kind() == value.BoolKind {
 		*setting = v.IsTrue()
-	case value.StringKind:
-		text := v.Text()
-		L.Check(text == "on" || text == "off" || text == "null", i, "invalid option '"+text+"'")
-		*setting = text == "on"
-	default:
-		L.BadType(i, "string")
+		return
 	}
+	text := L.CheckString(i)
+	L.Check(text == "on" || text == "off" || text == "null", i, "invalid option '"+text+"'")
+	*setting = text == "on"
 }
 
 func jsonBool(setting func(o *jsonOptions) *bool) interpreter.GoFunction {

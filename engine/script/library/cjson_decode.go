@@ -90,7 +90,7 @@ func (d *jsonDecoder) array() value.Value {
 // container reads an object or an array, by a function for each item.
 func (d *jsonDecoder) container(name, end string, price int, item func(t *value.Table, i int)) value.Value {
 	if d.depth++; d.depth > d.options.decodeDepth {
-		d.L.Fail("Found too many nested data structures (%d)", d.depth)
+		d.L.Fail("Found too many nested data structures (%d) at character %d", d.depth, d.at)
 	}
 	d.L.Charge(price)
 	t := d.L.NewTable(0, 0)
@@ -189,6 +189,8 @@ func (d *jsonDecoder) number(rest string) {
 	case len(digits) > 2 && digits[0] == '0' && digits[1]|0x20 == 'x':
 		if end = ctext.NumeralEnd(digits[2:], ctext.IsHex, 'p'); end >= 0 {
 			end += 2
+		} else {
+			end = 1
 		}
 	case len(digits) >= 8 && strings.EqualFold(digits[:8], "infinity"):
 		end = 8
@@ -218,7 +220,8 @@ const (
 // quoted reads a string.
 func (d *jsonDecoder) quoted() {
 	var out []byte
-	for i := d.at + 1; i < len(d.text) && d.text[i] != 0; i++ {
+	i := d.at + 1
+	for ; i < len(d.text) && d.text[i] != 0; i++ {
 		c := d.text[i]
 		if c == '"' {
 			d.token.kind, d.token.value = "T_STRING", value.String(string(out))
@@ -252,7 +255,7 @@ func (d *jsonDecoder) quoted() {
 		}
 		out = append(out, jsonEscaped[letter])
 	}
-	d.at, d.token.at = len(d.text), len(d.text)
+	d.at, d.token.at = i, i
 	d.fault("unexpected end of string")
 }
 

@@ -153,7 +153,7 @@ func unpackValues(L *interpreter.Thread, limit, offset int) int {
 	data := L.CheckString(1)
 	switch {
 	case offset < 0 || limit < -1:
-		L.Fail("Invalid request to unpack with offset of %d and limit of %d.", offset, limit)
+		L.Fail("Invalid request to unpack with offset of %d and limit of %d.", offset, len(data))
 	case offset > len(data):
 		L.Fail("Start offset %d greater than input length %d.", offset, len(data))
 	}

@@ -65,7 +65,7 @@ func stringFormat(L *interpreter.Thread) int {
 		case p.takes == value.StringKind:
 			out = p.convert(L, out, value.String(L.CheckString(arg)))
 		default:
-			L.Fail("invalid option '%%%s' to 'format'", strings.Trim(string(rune(p.conversion)), "\x00"))
+			L.Fail("invalid option '%%%s' to 'format'", strings.Trim(string([]byte{p.conversion}), "\x00"))
 		}
 	}
 	return L.PushText(out)

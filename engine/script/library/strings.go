@@ -166,12 +166,12 @@ func gmatch(L *interpreter.Thread) int {
 
 func gsub(L *interpreter.Thread) int {
 	s, pattern := L.CheckString(1), L.CheckString(2)
+	most := L.OptInt(4, len(s)+1)
 	switch L.Get(3).Kind() {
 	case value.StringKind, value.NumberKind, value.TableKind, value.FunctionKind:
 	default:
 		L.BadArgument(3, "string/function/table expected")
 	}
-	most := L.OptInt(4, len(s)+1)
 	anchored := strings.HasPrefix(pattern, "^")
 	m := matcher{L: L, text: s, pattern: strings.TrimPrefix(pattern, "^")}
 	var out strings.Builder

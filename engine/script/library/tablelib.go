@@ -163,9 +163,6 @@ func (s *sorter) at(i int) value.Value {
 func (s *sorter) less(a, b value.Value) bool {
 	s.L.Charge(3)
 	if s.order.IsNil() {
-		if a.Kind() != b.Kind() { // an error from C has no place
-			s.L.Raise(value.String(interpreter.CompareText(a, b)))
-		}
 		return s.L.Less(a, b)
 	}
 	return s.L.Call(s.order, a, b).IsTrue()

@@ -49,15 +49,30 @@ type Error string
 // Error is the message of the reference implementation.
 func (e Error) Error() string { return string(e) }
 
-// ChunkName is the name of a chunk in messages.
-func ChunkName(name string) string {
-	const room = 60
-	if name != "" && (name[0] == '@' || name[0] == '=') {
+// Rooms of the names of chunks, in bytes: in the messages of a running function, and in those of the parser.
+const (
+	RunningRoom = 60
+	parsingRoom = 80
+)
+
+// ChunkName is the name of a chunk in messages, for which there is room.
+func ChunkName(name string, room int) string {
+	switch {
+	case strings.HasPrefix(name, "="):
 		return name[1:min(len(name), room)]
+	case strings.HasPrefix(name, "@"):
+		if cut := len(name) - (room - len(" '...' ") - 1); cut > 1 {
+			return "..." + name[cut:]
+		}
+		return name[1:]
 	}
-	line, _, more := strings.Cut(strings.ReplaceAll(name, "\r", "\n"), "\n")
-	if space := room - len(`[string "..."]`) - 1; len(line) > space || more {
-		return `[string "` + line[:min(len(line), space)] + `..."]`
+	line := name
+	if end := strings.IndexAny(name, "\r\n"); end >= 0 {
+		line = name[:end]
+	}
+	line = line[:min(len(line), room-len(` [string "..."] `)-1)]
+	if len(line) < len(name) {
+		line += "..."
 	}
 	return `[string "` + line + `"]`
 }

@@ -225,7 +225,7 @@ func (p *parser) call(f expr, method string) expr {
 // functionBody reads the parameters and the statements of a function.
 func (p *parser) functionBody(method bool, line int) expr {
 	p.pay(compileFunction)
-	f := &function{parent: p.function, blocks: [][]*Local{nil}}
+	f := &function{parent: p.function, line: line, blocks: [][]*Local{nil}}
 	p.function = f
 	defer func() { p.function = f.parent }()
 	tree := &Function{}

@@ -33,7 +33,7 @@ func Parse(c *Chunk, source string, known func(builtin string) bool, budget int)
 	for {
 		c.nodes = nil
 		p = &parser{}
-		p.lexer = lexer{source: source, display: c.Display, line: 1, budget: left}
+		p.lexer = lexer{source: source, display: ChunkName(c.Source, parsingRoom), line: 1, budget: left}
 		p.function, p.written = &function{blocks: [][]*Local{nil}, vararg: c.Loaded}, written
 		p.chunk, p.known = c, known
 		p.pay(len(source) / BytesPerStep)

@@ -13,6 +13,7 @@ type scopes struct {
 // function is a function being read.
 type function struct {
 	parent *function
+	line   int // where it begins
 	blocks [][]*Local
 	vararg bool
 	count  int  // of locals in use
@@ -40,7 +41,12 @@ func (p *scopes) declare(name string) *Local {
 	f, v := p.function, p.local(name)
 	f.blocks[len(f.blocks)-1] = append(f.blocks[len(f.blocks)-1], v)
 	if f.count++; f.count > maxLocals {
-		p.unexpected("too many local variables (limit is " + strconv.Itoa(maxLocals) + ")")
+		where := "main function"
+		if f.parent != nil {
+			where = "function at line " + strconv.Itoa(f.line)
+		}
+		p.line = p.token.line
+		p.fail(where+" has more than "+strconv.Itoa(maxLocals)+" local variables", "")
 	}
 	return v
 }
