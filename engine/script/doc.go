@@ -15,12 +15,20 @@
 //   - Tables iterate in order of insertion; a deleted and restored key keeps its place, and keys that are set while pairs
 //     runs are not visited. tostring(table) numbers the objects of a run: table: 0x00000001.
 //   - A coroutine may yield across pcall, metamethods and iterators.
-//   - redis.acl_check_cmd, redis.breakpoint, redis.debug and string.dump are absent, load and loadstring read source only,
-//     and collectgarbage does nothing.
-//   - After redis.setresp(3) the script's own reply is still made in RESP2.
-//   - "#" honours __len on tables. xpcall calls its handler after the stack has unwound. Chains of __index end after 8 tables.
-//   - Every NaN prints as -nan. exp, sin, powers and their like are the nearest floats (package elementary). In Redis one in
-//     a thousand is not; of log10, sinh, cosh and tanh, one in ten or more.
+//   - redis.acl_check_cmd, redis.breakpoint, redis.debug, math.mod and string.dump are absent, load and loadstring read source
+//     only, and collectgarbage does nothing. If load's function raises an error, load raises it too.
+//   - A script's own reply has the types of RESP2, also after redis.setresp(3) and for a client that speaks RESP3.
+//   - xpcall calls its handler after the stack has unwound, and an error in the handler is its result. Chains of __index end
+//     after 8 tables. If table.sort raises an error, it has moved nothing.
+//   - Every NaN prints as -nan. Zero has a sign only after the unary minus and in arithmetic on numerals: math.ceil(-0.5) is
+//     0, and -0 in Redis. exp, sin, powers and their like are the nearest floats (package elementary). In Redis one in a
+//     thousand is not; of log10, sinh, cosh and tanh, one in ten or more.
 //   - The length of a table with holes is its last index; Redis may find another border.
-//   - A text of more than 512 bytes is no number.
+//   - A text of more than 512 bytes is no number, nor is nan(1). A zero byte in a pattern stands for itself, and ends the
+//     pattern in Redis.
+//   - A source must not have [[ within [[...]]. A function may use more than 60 locals of the functions around it.
+//   - cjson's settings last for one run, and cjson.new shares them. encode_number_precision below 14 does not shorten whole
+//     numbers, and encode_invalid_numbers('null') is like false.
+//   - cmsgpack.unpack also reads binary data, and unpack_limit reads nothing if the limit is 0, where Redis reads all.
+//     struct.unpack reads an integer of more than 8 bytes by its lowest 8.
 package script
