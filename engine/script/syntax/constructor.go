@@ -9,6 +9,7 @@ func (p *parser) table() expr {
 	var value expr
 	for !p.token.is("}") {
 		value.single() // only the last item may have several
+		p.read(value)
 		p.weight += 3
 		key, named := p.fieldKey()
 		value = p.expression()
@@ -20,6 +21,7 @@ func (p *parser) table() expr {
 			} else {
 				f.Node = p.node(Node{Line: p.lastLine})
 			}
+			value = expr{} // was read
 		}
 		tree.Fields = append(tree.Fields, f)
 		if !p.accept(",") && !p.accept(";") {
@@ -27,6 +29,7 @@ func (p *parser) table() expr {
 		}
 	}
 	p.closing("}", "{", line)
+	p.read(value)
 	return expr{tree: tree, some: true}
 }
 

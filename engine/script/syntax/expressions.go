@@ -27,7 +27,7 @@ type expr struct {
 	string bool    // a constant that is a string
 	object Expr
 	key    Expr
-	id     int // of an indexExpr's node
+	id     int // of the node of an indexExpr, or of a global that is missing
 }
 
 // single returns the tree for one value.
@@ -45,10 +45,12 @@ func (p *parser) expression() expr { return p.operation(0) }
 
 func (p *parser) expressions() (list []expr) {
 	for {
-		list = append(list, p.expression())
+		e := p.expression()
+		list = append(list, e)
 		if !p.accept(",") {
 			return list
 		}
+		p.read(e)
 	}
 }
 
@@ -78,6 +80,7 @@ func (p *parser) operation(limit int) expr {
 			return left
 		}
 		p.advance()
+		p.read(left)
 		if op == ".." {
 			left = p.concat(left, priority[1])
 			continue
@@ -90,11 +93,13 @@ func (p *parser) operation(limit int) expr {
 func (p *parser) concat(first expr, priority int) expr {
 	parts := []expr{first}
 	for {
-		parts = append(parts, p.operation(priority+1))
+		e := p.operation(priority + 1)
+		parts = append(parts, e)
 		if p.mark() != ".." {
 			break
 		}
 		p.advance()
+		p.read(e)
 	}
 	n := Node{Line: p.lastLine}
 	var args []Expr
@@ -158,6 +163,7 @@ func (p *parser) suffixed() (e expr) {
 	case p.accept("("):
 		e = p.expression()
 		p.closing(")", "(", line)
+		p.read(e)
 		e = expr{tree: e.single(), kind: valueExpr, number: e.number, some: e.some, known: e.known}
 	case p.token.kind == tokenName:
 		e = p.variable(p.name())
@@ -204,6 +210,9 @@ func (p *parser) arguments() (list []expr) {
 			list = p.expressions()
 		}
 		p.closing(")", "(", line)
+		if len(list) > 0 {
+			p.read(list[len(list)-1])
+		}
 	default:
 		p.unexpected("function arguments expected")
 	}

@@ -96,8 +96,9 @@ func (p *parser) genericFor(line int, first string) []Stmt {
 		names = append(names, p.name())
 	}
 	p.expect("in")
+	called := p.token.line
 	statement := &GenericFor{Values: p.values(p.expressions(), false)}
-	statement.Node = p.node(Node{Line: line, Function: Operand{Name: "(for generator)"}})
+	statement.Node = p.node(Node{Line: called, Function: Operand{Name: "(for generator)"}})
 	p.expect("do")
 	statement.Body = p.loop(func() []Stmt {
 		p.open()

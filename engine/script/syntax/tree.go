@@ -46,7 +46,8 @@ func (p *builder) variable(name string) expr {
 		e.tree = &Builtin{builtin}
 	} else {
 		p.constant(name)
-		e.tree = &Missing{name, p.node(Node{Line: p.lastLine})}
+		e.id = p.node(Node{Line: p.lastLine})
+		e.tree = &Missing{name, e.id}
 	}
 	return e
 }
@@ -73,6 +74,14 @@ func (p *builder) index(object, key expr) expr {
 	p.weight += 2 + len(key.text)/BytesPerStep
 	e.tree = &Index{Object: e.object, Key: e.key, Node: e.id, Charged: key.kind != constantExpr && !key.number}
 	return e
+}
+
+// read notes that a field or a global gets its value after the last token, such as the comma behind it. An error names
+// that token's line.
+func (p *builder) read(e expr) {
+	if e.id > 0 {
+		p.chunk.nodes[e.id-1].Line = p.lastLine
+	}
 }
 
 // assign is one assignment, on a line. The trees of an indexExpr are used here, in place of the one that reads.
