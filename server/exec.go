@@ -99,6 +99,19 @@ func do(ctx context.Context, s *Server, from string, expect *engine.Op, commands
 	return replies, err
 }
 
+// FitTransaction returns how many of some commands fit one transaction; at least one, which alone may be too large.
+func (s *Server) FitTransaction(commands [][]string) (n int) {
+	for rest := s.Config().QueryBufferBytes; n < min(len(commands), conn.MaxQueuedCommands); n++ {
+		for _, word := range commands[n] {
+			rest -= len(word) + conn.QueuedWordBytes
+		}
+		if rest < 0 {
+			break
+		}
+	}
+	return max(n, 1)
+}
+
 // DecideReadOnly decides operations that change nothing, and waits for the results.
 func (s *Server) DecideReadOnly(ctx context.Context, ops []engine.Op) ([]engine.Result, error) {
 	done := make(chan struct{})

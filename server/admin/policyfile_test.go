@@ -16,6 +16,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/policyset"
 )
@@ -151,6 +152,47 @@ func TestPolicyFileIsSetWholly(t *testing.T) {
 		if status, text := h.send(http.MethodPost, policyFilePath, body); status != http.StatusBadRequest || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", body, status, text)
 		}
+	}
+}
+
+// More changes than fit a transaction are made all the same, all or none. What is removed makes room for what is added.
+func TestLargePolicyFile(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	apply := func(want policyset.Set) error {
+		_, _, err := policyset.Apply(t.Context(), h.server, server.FromSettings, want, true, "")
+		return err
+	}
+	want := policyset.Set{}
+	for i := range policy.MaxPolicies {
+		want[fmt.Sprint("p", i)] = rule("TB a:{} 1 1/s")
+	}
+	large := rule("TB a:{} 1 1/s")
+	large.Overrides = map[string][]string{}
+	for i := range conn.MaxQueuedCommands {
+		large.Overrides[fmt.Sprint(i)] = []string{"TB a:{} 2 1/s"}
+	}
+	want["p0"] = large
+	if err := apply(want); err != nil {
+		t.Fatal(err)
+	}
+	delete(want, "p0")
+	want["renamed"] = large
+	if err := apply(want); err != nil {
+		t.Fatal(err)
+	}
+	before := h.exported()
+	if len(before.Policies) != len(want) || len(before.Policies["renamed"].Overrides) != len(large.Overrides) {
+		t.Fatalf("%d policies, of which one has %d overrides", len(before.Policies), len(before.Policies["renamed"].Overrides))
+	}
+	want["one more"] = rule("TB a:{} 1 1/s")
+	delete(want, "renamed")
+	want["zz"] = large // two are added in place of one
+	if err := apply(want); err == nil || !strings.HasSuffix(err.Error(), "nothing was changed") {
+		t.Error(err)
+	}
+	if now := h.exported(); now.Version != before.Version {
+		t.Error("refused changes are not taken back")
 	}
 }
 

@@ -11,11 +11,14 @@ import (
 // MaxQueuedCommands bounds a transaction, beside the query buffer's bound on its bytes.
 const MaxQueuedCommands = 10_000
 
+// QueuedWordBytes is what a word of a command counts in a transaction, beside its bytes: its slice.
+const QueuedWordBytes = 24
+
 // queue keeps a copy of a command for EXEC, or notes why it cannot.
 func (s *Session) queue(row *command.Row, args [][]byte, err error, batch *commandBatch) {
 	mark, quiet := len(batch.out.Buf), s.takeReplyMode()
 	for _, a := range args {
-		s.multi.bytes += len(a) + 24 // and its slice
+		s.multi.bytes += len(a) + QueuedWordBytes
 	}
 	if err == nil && (len(s.multi.queued) >= MaxQueuedCommands || s.multi.bytes > s.env.config().QueryBufferBytes) {
 		err = command.ErrMultiTooLong
