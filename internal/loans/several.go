@@ -78,9 +78,9 @@ func (r *Several) wait(part int) (finished bool) {
 	denied, holds := key.Denied(now, p.Limit, p.Tokens, r.takes()) // one that waits since home was asked may find tokens that have come home
 	switch {
 	case p.Tokens > p.Limit.Capacity:
-		return r.deny(key, part, engine.NeverWait)
+		return r.deny(part, engine.NeverWait)
 	case holds && (r.tries == 0 || !r.waits.After(denied.asked)), r.tries == maxTries: // others have taken the tokens each time
-		return r.deny(key, part, denied.Wait(now, p.Tokens))
+		return r.deny(part, denied.Wait(now, p.Tokens))
 	case !now.Before(r.End):
 		return r.fail(r.Failed)
 	}
@@ -134,7 +134,7 @@ func (r *Several) settleAfter(key *Key, after *Outcome) (finished bool) {
 	case after.IsDry && !r.waits.After(after.Asked): // a later one may find tokens that have come home since
 		r.Keeper.counts.answered.Add(1)
 		now, p := time.Now(), &r.Limits[part]
-		return r.deny(key, part, after.Denial.Wait(now, p.Tokens))
+		return r.deny(part, after.Denial.Wait(now, p.Tokens))
 	}
 	return r.settle()
 }
@@ -183,11 +183,14 @@ func (h AtHome) AddTo(part *engine.Result, limit limits.Limit) {
 func (k *Key) AddHome(part *engine.Result, limit limits.Limit) { k.AtHome().AddTo(part, limit) }
 
 // deny answers a request that home has no tokens for.
-func (r *Several) deny(key *Key, part int, wait int64) (finished bool) {
+func (r *Several) deny(part int, wait int64) (finished bool) {
 	r.Keeper.counts.denied.Add(1)
-	one := &r.Result.Parts[part]
-	key.AddHome(one, r.Limits[part].Limit)
-	if one.Wait = wait; !r.Result.Allowed { // a policy in shadow delays nobody
+	for i := range r.Limits {
+		if key := r.Keeper.Key(r.At, r.Limits[i].Key); r.Away.Has(i) && key != nil {
+			key.AddHome(&r.Result.Parts[i], r.Limits[i].Limit)
+		}
+	}
+	if r.Result.Parts[part].Wait = wait; !r.Result.Allowed { // a policy in shadow delays nobody
 		r.Result.Wait = wait
 	}
 	return true
