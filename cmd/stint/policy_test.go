@@ -125,6 +125,28 @@ func TestPolicyUsageCommand(t *testing.T) {
 	}
 }
 
+// The file of a server without policies, which goes back to none, has an empty table; a file without the table is a
+// mistake.
+func TestPolicyFileOfNone(t *testing.T) {
+	_, admin := serveAdmin(t)
+	dir, run := t.TempDir(), policyRun(t, admin)
+	file := written(t, filepath.Join(dir, "api.toml"), apiFile)
+	for _, name := range []string{"none.toml", "none.yaml"} {
+		none := filepath.Join(dir, name)
+		if code, got := run("apply", "--before", none, file); code != exitOK {
+			t.Fatalf("%s: exit %d\n%s", name, code, got)
+		}
+		if code, got := run("apply", "--prune", none); code != exitOK || !strings.HasSuffix(got, "\nMade 2 changes.\n") {
+			t.Errorf("going back to %s: exit %d\n%s", name, code, got)
+		}
+	}
+	for _, text := range []string{"", "# policies\n"} {
+		if code, got := run("diff", "--prune", written(t, filepath.Join(dir, "empty.toml"), text)); code == exitOK || !strings.Contains(got, "it has no policies") {
+			t.Errorf("%q: exit %d, %s", text, code, got)
+		}
+	}
+}
+
 // Mistakes on the command line and in a file are named, with the line of the file.
 func TestPolicyMistakes(t *testing.T) {
 	_, admin := serveAdmin(t)
@@ -146,6 +168,8 @@ func TestPolicyMistakes(t *testing.T) {
 		"line 3: !!str `TB a:{}...` must be a list of limits":       {"diff", write("j.yaml", "policies:\n  api:\n    limits: TB a:{} 1 1/s\n")},
 		"line 2: !!seq must have limits":                            {"diff", write("k.yaml", "policies:\n  api: []\n")},
 		"it has no policies":                                        {"diff", write("e.yaml", "")},
+		"line 1: policies must have policies by their names":        {"diff", write("l.toml", "policies = 1\n")},
+		"line 1: !!seq must have policies by their names":           {"diff", write("m.yaml", "policies: []\n")},
 		"more than one document":                                    {"diff", write("f.yaml", "policies: {}\n---\npolicies: {}\n")},
 		`policy "api": ERR spec`:                                    {"diff", write("g.toml", "[policies.api]\nlimits = [\"XX a 1 1/s\"]\n")},
 		"the server does not answer":                                {"export", "--admin", testserver.ReserveAddress(t)},

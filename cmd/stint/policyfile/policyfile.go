@@ -25,7 +25,7 @@ var Schema string
 
 // file is the contents of a file.
 type file struct {
-	Policies policyset.Set `toml:"policies" yaml:"policies"`
+	Policies *policyset.Set `toml:"policies" yaml:"policies"` // nil if the file has no such table, even an empty one
 }
 
 // Format is the language of a file.
@@ -65,7 +65,7 @@ func Read(text []byte, format Format) (policyset.Set, error) {
 	if f.Policies == nil {
 		return nil, errors.New("it has no policies: to remove all policies, write an empty table named policies")
 	}
-	return f.Policies, nil
+	return *f.Policies, nil
 }
 
 // wants says what a name of a file must have, by the type that it has in Go.
@@ -134,11 +134,11 @@ func Write(set policyset.Set, format Format) ([]byte, error) {
 	if format == YAML {
 		out := yaml.NewEncoder(&b)
 		out.SetIndent(2)
-		err := errors.Join(out.Encode(file{set}), out.Close())
+		err := errors.Join(out.Encode(file{&set}), out.Close())
 		return b.Bytes(), err
 	}
 	out := toml.NewEncoder(&b)
 	out.SetArraysMultiline(true)
-	err := out.Encode(file{set})
+	err := out.Encode(file{&set})
 	return b.Bytes(), err
 }
