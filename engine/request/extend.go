@@ -37,9 +37,8 @@ func (r *Runner) extend(g *group, now int64, op *engine.Op, res *engine.Result, 
 	g.reserving, g.id.entries, g.id.bytes = op, 0, 0
 	defer func() { g.reserving = nil }()
 	if done = g.askForMore(now, op, op.Tokens, parts, res, readOnly); op.Options&engine.UpTo != 0 && res.Status == engine.OK && !res.Allowed {
-		if most := min(op.Tokens, mostOf(parts, res)); most > 0 {
-			done = g.askForMore(now, op, most, parts, res, readOnly)
-		}
+		most := max(1, min(op.Tokens, mostOf(parts, res))) // if there is none, the wait is until there is one
+		done = g.askForMore(now, op, most, parts, res, readOnly)
 	}
 	if res.Status == engine.OK {
 		res.Number = uint64(last.Total + res.Granted)

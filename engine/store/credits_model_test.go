@@ -227,7 +227,7 @@ func (n *naiveCredits) extend(now int64, op engine.Op) (status engine.Status, gr
 			return engine.OK, true, c.amounts(), 0
 		}
 	}
-	_, _, wait, _ = n.ask(now, op.Tokens, 0)
+	_, _, wait, _ = n.ask(now, least, 0)
 	return engine.OK, false, c.amounts(), wait
 }
 
