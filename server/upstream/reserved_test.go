@@ -91,6 +91,28 @@ func TestReservedFromHome(t *testing.T) {
 	}
 }
 
+// A denied extension that takes fewer tokens, too, states the wait for one, as home does.
+func TestWaitOfDeniedExtension(t *testing.T) {
+	const refill = 6 * 3600 * 1000 // ms, of a token
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	for name, c := range map[string]*client{"home": dial(t, home.address), "region": dial(t, region.address)} {
+		for _, limits := range []string{"TB g:%s 20 1/6h", "TB g:b:%s 20 1/6h TB mine:%s 20 1/6h", "TB g:c:%s 20 1/6h ELSE BAL none:%s"} {
+			id := fmt.Sprint("id:", name, len(limits))
+			request := fmt.Sprintf("RL.ALL %s TOKENS 20 AS %s FOR 1m", strings.ReplaceAll(limits, "%s", name), id)
+			if got, failure := c.all(request); failure != "" || got[0] != 20 {
+				t.Fatalf("%s: %v %s", request, got, failure)
+			}
+			for _, tokens := range []int{1, 5, 30} {
+				got, failure := c.all(fmt.Sprintf("RL.EXTEND %s 1 %d UPTO", id, tokens))
+				if failure != "" || got[0] != 0 || got[2] > refill || got[2] <= refill/2 {
+					t.Errorf("%s, then %d more: %v %s", request, tokens, got, failure)
+				}
+			}
+		}
+	}
+}
+
 // withoutEnds drops the times of a reply to a request for one limit, for several, or to a settlement.
 func withoutEnds(command string, reply []int64) (rest []int64) {
 	for i, n := range reply {

@@ -114,13 +114,17 @@ func (r *several) isUpTo() bool {
 	return r.upTo > 0 && r.Result.Status == engine.OK && !r.Result.Allowed
 }
 
-// askUpTo asks for as many tokens as there are, now that home has lent all that it has.
+// askUpTo asks for as many tokens as there are, now that home has lent all that it has. If there is none, one would be
+// enough.
 func (r *several) askUpTo() {
 	r.Asked.Tokens, r.upTo = r.upTo, 0
 	r.Asked.Options |= engine.UpTo
 	b := &engine.Batch{Ops: []engine.Op{r.Asked}, Results: make([]engine.Result, 1)}
 	b.Done = func() {
 		*r.Result = b.Results[0]
+		for i := range r.Limits {
+			r.Limits[i].Tokens = min(r.Limits[i].Tokens, max(1, r.Result.Granted))
+		}
 		if r.Settle() {
 			r.Done()
 		}
