@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -100,8 +101,8 @@ func do(ctx context.Context, s *Server, from string, expect *engine.Op, commands
 }
 
 // FitTransaction returns how many of some commands fit one transaction; at least one, which alone may be too large.
-func (s *Server) FitTransaction(commands [][]string) (n int) {
-	for rest := s.Config().QueryBufferBytes; n < min(len(commands), conn.MaxQueuedCommands); n++ {
+func FitTransaction(cfg *config.Config, commands [][]string) (n int) {
+	for rest := cfg.QueryBufferBytes; n < min(len(commands), conn.MaxQueuedCommands); n++ {
 		for _, word := range commands[n] {
 			rest -= len(word) + conn.QueuedWordBytes
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/latency"
 )
 
@@ -15,6 +16,7 @@ func (s *Server) housekeep(ctx context.Context) {
 	tick := time.NewTicker(housekeepingInterval)
 	defer tick.Stop()
 	sweeper := sweeper{keys: s.keys, memory: s.memory}
+	var policies [32]byte
 	for {
 		select {
 		case <-ctx.Done():
@@ -36,6 +38,7 @@ func (s *Server) housekeep(ctx context.Context) {
 		s.memory.Enforce()
 		s.lag.Probe(s.env.Clock, func(nanos int64) { s.env.Latency.Note(latency.EventLoop, nanos) })
 		s.env.FollowLeader()
+		followPolicies(&s.env, &policies)
 		s.env.Registry.CloseIdle()
 		s.env.Registry.CloseUnauthenticated()
 		s.env.Registry.CloseStuck()
@@ -43,5 +46,17 @@ func (s *Server) housekeep(ctx context.Context) {
 		s.env.Logins.Sweep(s.env.Clock.Now())
 		s.env.SweepUserRates(minSweep)
 		s.env.Tracking.Shrink(10_000)
+	}
+}
+
+// followPolicies makes the clients that wait for places look again if policies have changed since the last call: there
+// may be more places, or none to wait for.
+func followPolicies(e *conn.Env, before *[32]byte) {
+	if e.Blocked.Len() == 0 {
+		return
+	}
+	if now := e.Keys.PoliciesSum(); now != *before {
+		*before = now
+		e.Blocked.Reenter()
 	}
 }

@@ -48,6 +48,43 @@ func TestOnePlaceWakesOneClient(t *testing.T) {
 	}
 }
 
+// Clients that wait for a place by a policy get the places that a change of the policy makes, or learn that there is no
+// such policy any longer.
+func TestPolicyChangesWhileClientsWait(t *testing.T) {
+	for change, want := range map[string][]string{
+		"RL.POLICY SET jobs CC k:{} 3 1h {job}":             {"[1 -1 0 [[3 1 3600000]]]", "[1 -1 0 [[3 0 3600000]]]"},
+		"RL.POLICY OVERRIDE jobs ann CC k:{} 2 1h {job}":    {"[1 -1 0 [[2 0 3600000]]]", transcripttest.Held},
+		"RL.POLICY SET jobs CC k:{} 1 1h {job} TB t:{} 2 1": {transcripttest.Held, transcripttest.Held},
+		"RL.POLICY SET jobs CC k:{} 1 1h {job} SHADOW":      {"[1 0 0 [[1 0 3600000]]]", "[1 0 0 [[1 0 3600000]]]"},
+		"RL.POLICY DEL jobs":                                {"-ERR no such policy 'jobs'; RL.POLICY LIST lists the policies", "-ERR no such policy 'jobs'; RL.POLICY LIST lists the policies"},
+	} {
+		p := newSessionPlayer(t, 0)
+		do := func(name, text string) string {
+			got, err := p.Do(name, bytesOf(strings.Fields(text)), "")
+			if err != nil {
+				t.Fatal(text, err)
+			}
+			return got
+		}
+		do("a", "RL.POLICY SET jobs CC k:{} 1 1h {job}")
+		do("a", "RL.CHECK jobs ann WITH job a")
+		for _, name := range []string{"b", "c"} {
+			if got := do(name, "RL.CHECK jobs ann BLOCK 10m WITH job "+name); got != transcripttest.Held {
+				t.Fatal(got)
+			}
+		}
+		var policies [32]byte
+		followPolicies(&p.env, &policies)
+		do("a", change)
+		followPolicies(&p.env, &policies)
+		for i, name := range []string{"b", "c"} {
+			if got, err := p.Next(name); got != want[i] || err != nil {
+				t.Errorf("%s: %s gets %s (%v), want %s", change, name, got, err, want[i])
+			}
+		}
+	}
+}
+
 // A client that leaves while the request is decided that grants it a place gives the place back, whichever comes first.
 // A holder that leaves while it renews its lease keeps the lease.
 func TestPlaceOfAClientThatLeft(t *testing.T) {

@@ -214,6 +214,17 @@ func (k *Keys) Restate() {
 	}
 }
 
+// Reenter makes the clients that are the first to enter look at their keys again, because there may be more places.
+func (k *Keys) Reenter() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, lines := range k.lines[ToEnter:] {
+		for key := range lines {
+			k.first(key, ToEnter).call(false)
+		}
+	}
+}
+
 // call wakes the first client in the line of a key, to look at the key. alone is false if the clients of many keys are
 // called.
 func (t *turn) call(alone bool) {

@@ -8,11 +8,9 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// MaxQueuedCommands bounds a transaction, beside the query buffer's bound on its bytes.
-const MaxQueuedCommands = 10_000
-
-// QueuedWordBytes is what a word of a command counts in a transaction, beside its bytes: its slice.
-const QueuedWordBytes = 24
+// MaxQueuedCommands bounds a transaction, beside the query buffer's bound on its bytes, in which a word counts as
+// QueuedWordBytes more than it has.
+const MaxQueuedCommands, QueuedWordBytes = 10_000, 24
 
 // queue keeps a copy of a command for EXEC, or notes why it cannot.
 func (s *Session) queue(row *command.Row, args [][]byte, err error, batch *commandBatch) {
