@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,6 +68,19 @@ func ParseDuration(name string, text []byte) (int64, error) {
 	return d, nil
 }
 
+// Duration is [ParseDuration]. It remembers the last duration, because most commands repeat that of the command before.
+func (r *Request) Duration(name string, text []byte) (int64, error) {
+	last := &r.duration
+	if last.length > 0 && string(text) == string(last.text[:last.length]) {
+		return last.nanos, nil
+	}
+	nanos, err := ParseDuration(name, text)
+	if err == nil && len(text) <= len(last.text) {
+		last.length, last.nanos = copy(last.text[:], text), nanos
+	}
+	return nanos, err
+}
+
 // Key checks the length of a key.
 func (r *Request) Key(key []byte) error {
 	r.isMarked = r.isMarked || database.MayBeMarked(key)
@@ -80,14 +94,11 @@ func (r *Request) Key(key []byte) error {
 type Option struct {
 	Name     string
 	HasValue bool
-	IsText   bool // the value is neither a number nor a percentage
+	IsText   bool     // the value is neither a number nor a percentage
+	Excludes []string // options that contradict it; they need not name it in turn
 	Set      func(r *Request, op *engine.Op, value []byte) error
 	SetRest  func(r *Request, op *engine.Op, words [][]byte) error // in place of Set, if all words that follow belong to it
 }
-
-// excluded are the pairs of options that contradict each other.
-var excluded = [][2]string{{"FORCE", "UPTO"}, {"FORCE", "MAXWAIT"}, {"FORCE", "BLOCK"}, {"MAXWAIT", "BLOCK"}, {"KEEP", "FORCE"}, {"KEEP", "MAXWAIT"}, {"KEEP", "BLOCK"},
-	{"AS", "PEEK"}, {"AS", "BLOCK"}}
 
 // Options parses the options at the end of a command.
 func (r *Request) Options(op *engine.Op, words [][]byte, known []Option) error {
@@ -134,23 +145,14 @@ func checkGiven(known []Option, given uint64, at int) error {
 	if given == 0 {
 		return nil
 	}
-	name := known[at].Name
+	opt := &known[at]
 	if given&(1<<at) != 0 {
-		return errGivenTwice.With(name)
+		return errGivenTwice.With(opt.Name)
 	}
-	for i := range excluded {
-		other := excluded[i][0]
-		switch name {
-		case other:
-			other = excluded[i][1]
-		case excluded[i][1]:
-		default:
-			continue
-		}
-		for rest := given; rest != 0; rest &= rest - 1 {
-			if known[bits.TrailingZeros64(rest)].Name == other {
-				return errCombined.With(name, other)
-			}
+	for rest := given; rest != 0; rest &= rest - 1 {
+		earlier := &known[bits.TrailingZeros64(rest)]
+		if slices.Contains(opt.Excludes, earlier.Name) || slices.Contains(earlier.Excludes, opt.Name) {
+			return errCombined.With(opt.Name, earlier.Name)
 		}
 	}
 	return nil

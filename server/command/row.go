@@ -97,6 +97,12 @@ type Request struct {
 	args    [][]byte    // buffer for the Args of Ops
 	Assured []byte      // buffer for the assured rates of classes
 	Last    [4]CachedLimit
+
+	duration struct { // parsed last
+		text   [16]byte
+		length int
+		nanos  int64
+	}
 }
 
 // Bounds are the limits that settings put on the arguments of commands.

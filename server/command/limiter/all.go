@@ -27,8 +27,9 @@ func parseAll(r *command.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Ops = append(r.Ops, engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: parts})
+	r.Ops = append(r.Ops, engine.Op{})
 	op := &r.Ops[len(r.Ops)-1]
+	op.Verb, op.Tokens, op.Parts = engine.AcquireAll, 1, parts
 	if err := r.Options(op, words, allOptions); err != nil {
 		return err
 	}

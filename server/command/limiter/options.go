@@ -12,23 +12,23 @@ import (
 var (
 	optPeek   = flag("PEEK", engine.Peek)
 	optUpTo   = flag("UPTO", engine.UpTo)
-	optForce  = flag("FORCE", engine.Force)
+	optForce  = flag("FORCE", engine.Force, "UPTO", "MAXWAIT", "BLOCK", "KEEP")
 	optShadow = flag("SHADOW", engine.Shadow)
 	optStrict = flag("STRICT", engine.Strict)
 
 	optTokens   = command.Option{Name: "TOKENS", HasValue: true, Set: setTokens}
 	optMaxWait  = command.Option{Name: "MAXWAIT", HasValue: true, Set: setMaxWait}
-	optBlock    = command.Option{Name: "BLOCK", HasValue: true, Set: setBlock}
+	optBlock    = command.Option{Name: "BLOCK", HasValue: true, Excludes: []string{"MAXWAIT", "KEEP"}, Set: setBlock}
 	optPriority = command.Option{Name: "PRIORITY", HasValue: true, Set: setPriority}
 	optCost     = command.Option{Name: "COST", HasValue: true, Set: setCost}
-	optKeep     = command.Option{Name: "KEEP", HasValue: true, Set: setKeep}
+	optKeep     = command.Option{Name: "KEEP", HasValue: true, Excludes: []string{"MAXWAIT"}, Set: setKeep}
 	optSpread   = command.Option{Name: "SPREAD", Set: setSpread}
 	optWith     = command.Option{Name: "WITH", SetRest: setWith}
 )
 
 // flag is an option without a value.
-func flag(name string, option engine.Option) command.Option {
-	return command.Option{Name: name, Set: func(_ *command.Request, op *engine.Op, _ []byte) error {
+func flag(name string, option engine.Option, excludes ...string) command.Option {
+	return command.Option{Name: name, Excludes: excludes, Set: func(_ *command.Request, op *engine.Op, _ []byte) error {
 		op.Options |= option
 		return nil
 	}}
@@ -39,14 +39,14 @@ func setTokens(_ *command.Request, op *engine.Op, value []byte) (err error) {
 	return err
 }
 
-func setMaxWait(_ *command.Request, op *engine.Op, value []byte) (err error) {
-	op.MaxWait, err = command.ParseDuration("MAXWAIT", value)
+func setMaxWait(r *command.Request, op *engine.Op, value []byte) (err error) {
+	op.MaxWait, err = r.Duration("MAXWAIT", value)
 	return err
 }
 
 func setBlock(r *command.Request, op *engine.Op, value []byte) (err error) {
 	r.Hold = true
-	op.MaxWait, err = command.ParseDuration("BLOCK", value)
+	op.MaxWait, err = r.Duration("BLOCK", value)
 	return err
 }
 

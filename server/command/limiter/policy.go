@@ -61,8 +61,9 @@ func parseCheck(r *command.Request) error {
 	if len(a[2]) == 0 {
 		return errEmptyCaller
 	}
-	r.Ops = append(r.Ops, engine.Op{Verb: engine.Check, Key: a[1], Who: a[2], Tokens: 1, MaxKey: uint32(min(r.Bounds.MaxKeyBytes, math.MaxUint32))})
+	r.Ops = append(r.Ops, engine.Op{})
 	op := &r.Ops[len(r.Ops)-1]
+	op.Verb, op.Key, op.Who, op.Tokens, op.MaxKey = engine.Check, a[1], a[2], 1, uint32(min(r.Bounds.MaxKeyBytes, math.MaxUint32))
 	words, err := tokens(op, "tokens", a[3:])
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ var reservationRows = []command.Row{{
 }}
 
 var (
-	optAs  = command.Option{Name: "AS", HasValue: true, Set: setAs}
+	optAs  = command.Option{Name: "AS", HasValue: true, Excludes: []string{"PEEK", "BLOCK"}, Set: setAs}
 	optFor = command.Option{Name: "FOR", HasValue: true, Set: setFor}
 )
 
@@ -38,7 +38,7 @@ func setAs(r *command.Request, _ *engine.Op, value []byte) error {
 }
 
 func setFor(r *command.Request, _ *engine.Op, value []byte) (err error) {
-	r.Remember, err = command.ParseDuration("FOR", value)
+	r.Remember, err = r.Duration("FOR", value)
 	return err
 }
 
@@ -58,7 +58,8 @@ func reserveIfAsked(r *command.Request) error {
 	op := &r.Ops[len(r.Ops)-1]
 	r.Parts = append(r.Parts, *op)
 	at := len(r.Parts)
-	*op = engine.Op{Verb: engine.Reserve, Key: r.ID, MaxWait: r.Remember, Parts: r.Parts[at-1 : at : at]}
+	*op = engine.Op{}
+	op.Verb, op.Key, op.MaxWait, op.Parts = engine.Reserve, r.ID, r.Remember, r.Parts[at-1:at:at]
 	return nil
 }
 
@@ -103,20 +104,18 @@ func parseSettle(r *command.Request) error {
 	if err := r.Key(id); err != nil {
 		return err
 	}
-	op := engine.Op{Verb: engine.Settle, Key: id, Tokens: 1}
+	r.Ops = append(r.Ops, engine.Op{})
+	op := &r.Ops[len(r.Ops)-1]
+	op.Verb, op.Key = engine.Settle, id
 	if len(words) == 0 {
 		return command.ErrNoValue.With("tokens")
 	}
 	if !command.IsWord(words[0], "COSTS") {
 		var err error
-		if op.Tokens, err = command.ParseIntegerBetween("tokens", words[0], 0, limits.MaxTokens); err != nil {
-			return err
+		if op.Tokens, err = command.ParseIntegerBetween("tokens", words[0], 0, limits.MaxTokens); err == nil && len(words) > 1 {
+			err = command.UnknownOption(r.Command(), words[1], command.OptionNames(nil))
 		}
-		if len(words) > 1 {
-			return command.UnknownOption(r.Command(), words[1], command.OptionNames(nil))
-		}
-		r.Ops = append(r.Ops, op)
-		return nil
+		return err
 	}
 	first, words := len(r.Parts), words[1:]
 	if len(words) == 0 {
@@ -136,8 +135,7 @@ func parseSettle(r *command.Request) error {
 		}
 		r.Parts = append(r.Parts, part)
 	}
-	op.Parts = r.Parts[first:len(r.Parts):len(r.Parts)]
-	r.Ops = append(r.Ops, op)
+	op.Tokens, op.Parts = 1, r.Parts[first:len(r.Parts):len(r.Parts)]
 	return nil
 }
 
