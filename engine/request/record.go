@@ -61,8 +61,9 @@ func findLimits(g *group, r *Runner, id []byte, order []uint32) []uint32 {
 	}
 	for _, _, parts := reservation.State(g.text).Parts(); len(parts.Rest) > 0; {
 		i := len(g.settlements)
-		g.settlements = append(g.settlements, settlement{Part: reservation.NextPart(&parts)})
+		g.settlements = append(g.settlements, settlement{})
 		p := &g.settlements[i]
+		p.Read(&parts)
 		g.parts[i].Key, g.parts[i].Limit = p.Key, p.Limit
 		order = append(order, g.targets[i].locate(r, p.Key))
 	}

@@ -212,7 +212,8 @@ func (g *group) showSettlement(now int64, res *engine.Result) {
 	res.Allowed, res.Binding = true, -1
 	for i := range g.settlements {
 		p, one := &g.settlements[i], &res.Parts[i]
-		g.parts[i] = engine.Op{Verb: engine.Look, Key: p.Key, Limit: p.Limit}
+		g.parts[i] = engine.Op{}
+		g.parts[i].Verb, g.parts[i].Key, g.parts[i].Limit = engine.Look, p.Key, p.Limit
 		g.loadPresent(now, i, one)
 		g.calls[i].Report()
 		one.Granted, one.Lent = p.amount, p.atHome

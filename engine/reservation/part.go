@@ -262,6 +262,12 @@ func appendPeriod(b []byte, period int64) []byte {
 
 // NextPart reads a part of a reservation.
 func NextPart(r *engine.PartReader) (p Part) {
+	p.Read(r)
+	return p
+}
+
+// Read is [NextPart] into a part whose fields are zero.
+func (p *Part) Read(r *engine.PartReader) {
 	algorithm, has := r.Byte(), r.Byte()
 	p.Limit.Algorithm = limits.Algorithm(algorithm &^ (hasWarn | hasMarks))
 	p.FixedCost, p.Limit.Span = has&hasFixedCost != 0, limits.Span(has&hasSpan)
@@ -300,5 +306,4 @@ func NextPart(r *engine.PartReader) (p Part) {
 	if has&hasHolder != 0 {
 		p.Who = r.Text()
 	}
-	return p
 }
