@@ -132,11 +132,14 @@ func (k *Key) Answered(op *engine.Op, asked time.Time, res *engine.Result) {
 		k.demand.use(res.Granted)
 		k.demand.measure(now)
 	case res.Wait > 0:
-		answer := *res
-		k.denied = &Denial{Limit: op.Limit, Tokens: op.Tokens, Due: asked.Add(time.Duration(res.Wait)), Answer: &answer}
+		answer, tokens := *res, op.Tokens
 		if op.Options&engine.UpTo != 0 {
-			k.denied.Tokens = 1
+			tokens = 1
 		}
+		if k.denied != nil && k.denied.denies(now, op.Limit, tokens, k.exchanging) { // and perhaps denies more, or is renewed
+			return
+		}
+		k.denied = &Denial{Limit: op.Limit, Tokens: tokens, Due: asked.Add(time.Duration(res.Wait)), Answer: &answer}
 		if k.denied.Until = asked.Add(k.keeper.opt.DenyFor); k.denied.Due.Before(k.denied.Until) {
 			k.denied.Until = k.denied.Due
 		}

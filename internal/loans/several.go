@@ -75,7 +75,7 @@ func (r *Several) wait(part int) (finished bool) {
 	}
 	r.Keeper.counts.short.Add(1)
 	now := time.Now()
-	denied, holds := key.Denied(now, p.Limit, p.Tokens, r.takes()) // one that waits since home was asked may find tokens that have come home
+	denied, holds := key.Denied(now, p.Limit, p.Tokens, r.isDemand(part)) // one that waits since home was asked may find tokens that have come home
 	switch {
 	case p.Tokens > p.Limit.Capacity:
 		return r.deny(part, engine.NeverWait)
@@ -259,8 +259,12 @@ func (r *Several) LookFirst() {
 	}
 }
 
-// takes reports whether the request takes tokens, or looks before it does.
-func (r *Several) takes() bool { return r.Asked.Options&engine.Peek == 0 || r.itself != nil }
+// isDemand reports whether a denial is demand for tokens of a part of which home has not heard. Home was asked for the
+// tokens of a request that has waited. A look is demand only for tokens that the request itself does not wait for.
+func (r *Several) isDemand(part int) bool {
+	takes := r.Asked.Options&engine.Peek == 0 || r.itself != nil && r.itself.limits[part].IsIncluded()
+	return takes && r.tries == 0
+}
 
 // isAllowance reports whether a limit gives what it has in its purse, and a balance the rest.
 func (r *Several) isAllowance(i int) bool {

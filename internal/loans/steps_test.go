@@ -116,6 +116,44 @@ func TestDeniedDemand(t *testing.T) {
 	})
 }
 
+// A request that has waited is no new demand, because home was asked for its tokens. The look of a request is demand for
+// the limits that it waits for in place of the request.
+func TestDemandIsCountedOnce(t *testing.T) {
+	fixed, included := engine.Op{Limit: perSecond(1), Options: engine.FixedCost}, engine.Op{Limit: perSecond(1)}
+	for name, c := range map[string]struct {
+		r    Several
+		want bool
+	}{
+		"a request":            {Several{}, true},
+		"one that has waited":  {Several{tries: 1}, false},
+		"a look":               {Several{Asked: engine.Op{Options: engine.Peek}}, false},
+		"a look of itself":     {Several{Asked: engine.Op{Options: engine.Peek}, itself: &itself{limits: []engine.Op{included, fixed}}}, true},
+		"another limit of one": {Several{Asked: engine.Op{Options: engine.Peek}, itself: &itself{limits: []engine.Op{fixed, included}}}, false},
+	} {
+		if got := c.r.isDemand(0); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// An answer of home to a request that was on its way does not end a denial that holds for more, and that is renewed.
+func TestRenewedDenialStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now, limit := time.Now(), perSecond(10)
+		key := newKey(&Keeper{opt: Options{DenyFor: DenyFor}}, keyID{0, "k"}, now)
+		key.denied = &Denial{Limit: limit, Tokens: 2, Until: now.Add(DenyFor), renewing: true}
+		for _, c := range []struct {
+			tokens int64
+			stays  bool
+		}{{3, true}, {2, true}, {1, false}} {
+			key.Answered(&engine.Op{Limit: limit, Tokens: c.tokens}, now, &engine.Result{Wait: int64(time.Second)})
+			if key.denied.renewing != c.stays {
+				t.Errorf("after a denial of %d tokens: %+v", c.tokens, key.denied)
+			}
+		}
+	})
+}
+
 // A denial of a time before tokens came back to home is not kept.
 func TestDenialBeforeTokensCameBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

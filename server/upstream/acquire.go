@@ -15,7 +15,8 @@ type acquire struct {
 	u      *Upstream
 	op     engine.Op // a copy, as it was asked
 	until  time.Time
-	needs  bool // a loan, because home would be asked by too many
+	waits  time.Time // when it began to wait for a loan
+	needs  bool      // a loan, because home would be asked by too many
 	result *engine.Result
 	done   func() // called once the result is there
 }
@@ -63,7 +64,7 @@ func (a *acquire) Decided(key *loans.Key, res *engine.Result, after *loans.Outco
 	case res.Allowed:
 		a.grantedHere(res)
 		a.end(*res)
-	case after.Refusal.Status == engine.OK && a.repeats(key):
+	case after.Refusal.Status == engine.OK && a.repeats(key, a.waits.After(after.Asked)):
 	case after.Refusal.Status == engine.OK, after.Refusal.Status == loans.Refused:
 		a.askHome(key)
 	default:
@@ -96,7 +97,7 @@ func (a *acquire) askBeyond() {
 		a.askHome(key)
 		return
 	}
-	if a.repeats(key) {
+	if a.repeats(key, true) {
 		return
 	}
 	now := time.Now()
@@ -104,7 +105,7 @@ func (a *acquire) askBeyond() {
 		a.askHome(key)
 		return
 	}
-	a.needs = a.op.Options == 0 && key.IsInDemand(a.op.Limit, a.op.Tokens)
+	a.waits, a.needs = now, a.op.Options == 0 && key.IsInDemand(a.op.Limit, a.op.Tokens)
 	switch key.Wait(now, a.op.Limit, a) {
 	case engine.OK:
 	case engine.Overloaded:
@@ -114,13 +115,13 @@ func (a *acquire) askBeyond() {
 	}
 }
 
-// repeats answers a request by home's last denial, if that holds for it.
-func (a *acquire) repeats(key *loans.Key) bool {
+// repeats answers a request by home's last denial, if that holds for it. isNew says that home was not asked for its tokens.
+func (a *acquire) repeats(key *loans.Key, isNew bool) bool {
 	now, least := time.Now(), a.op.Tokens
 	if a.op.Options&engine.UpTo != 0 {
 		least = min(1, least)
 	}
-	denied, holds := key.Denied(now, a.op.Limit, least, a.op.Options&engine.Peek == 0)
+	denied, holds := key.Denied(now, a.op.Limit, least, isNew && a.op.Options&engine.Peek == 0)
 	if holds {
 		res := *denied.Answer
 		res.Wait = denied.Wait(now, least)
