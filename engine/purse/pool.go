@@ -132,6 +132,9 @@ func (p *Pool) Needs(now int64, op *engine.Op) bool {
 	return p.Tokens < min(op.Tokens, p.part(op))
 }
 
+// IsDry reports whether home had fewer tokens than were asked for, at its last answer.
+func (p *Pool) IsDry() bool { return p.dry }
+
 // MayAsk reports whether home may be asked again. It is not asked at once after it has not answered, or had too few
 // tokens: so more holders wait for the next answer, and share it.
 func (p *Pool) MayAsk(now int64) bool {

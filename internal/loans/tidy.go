@@ -75,7 +75,7 @@ func (k *Keeper) returnUnused(passed int, idleAfter, emptyAfter time.Duration) (
 	}
 	for _, one := range all {
 		if key := k.Key(one.at, []byte(one.name)); key != nil {
-			key.giveBack(one.limit)
+			key.GiveBackAll(one.limit)
 		}
 	}
 	if len(all) < k.opt.MaxReturns {
@@ -84,8 +84,8 @@ func (k *Keeper) returnUnused(passed int, idleAfter, emptyAfter time.Duration) (
 	return passed + k.opt.MaxReturns
 }
 
-// giveBack begins to return all tokens of the purse, unless an operation on the loan is under way.
-func (k *Key) giveBack(limit limits.Limit) {
+// GiveBackAll begins to return all tokens of the purse, unless an operation on the loan is under way.
+func (k *Key) GiveBackAll(limit limits.Limit) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.exchanging {

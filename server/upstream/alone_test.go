@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server/decider"
@@ -216,4 +218,31 @@ func TestFirstAddressOfHomeIsDown(t *testing.T) {
 	if got, failure := dial(t, region.address).do("TB.ACQUIRE g:1 5 1/1h"); failure != "" || got[0] != 1 {
 		t.Errorf("%v %s", got, failure)
 	}
+}
+
+// A region whose own purse has the last tokens returns them once a holder asks for more than home has, and lends them on.
+func TestOwnTokensGoToHolders(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c, h := dial(t, region.address), dial(t, home.address)
+	testwait.Until(t, "the region has borrowed tokens", func() (has bool) {
+		if _, failure := c.do("TB.ACQUIRE g:1 1000 1/6h"); failure != "" {
+			t.Fatal(failure)
+		}
+		region.store.Purses(func(_ []byte, _ limits.Limit, p purse.Purse) { has = p.Tokens > 1 })
+		return has
+	})
+	if _, failure := h.do("TB.ACQUIRE g:1 1000 1/6h 1000 UPTO"); failure != "" {
+		t.Fatal(failure)
+	}
+	for range 100 { // each asks home, and few take as long as unused tokens stay in a purse
+		got, failure := c.do("RL.LEND g:1 TB 1000 1/6h 1 me 1 0 ALL FOR 1m")
+		if failure != "" {
+			t.Fatal(failure)
+		}
+		if got[0] == 1 {
+			return
+		}
+	}
+	t.Error("the holder gets nothing")
 }

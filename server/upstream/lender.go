@@ -24,9 +24,10 @@ const (
 // region's purses, and keeps them in memory: if the process dies, home counts them as spent at their ends, and by then
 // the loans of its holders have ended.
 type lender struct {
-	home  func(op engine.Op, answer func(engine.Result)) // carries out an operation on a loan
-	name  func() []byte                                  // at home; it belongs to this process alone
-	clock *clock.Clock
+	home     func(op engine.Op, answer func(engine.Result)) // carries out an operation on a loan
+	giveBack func(op *engine.Op)                            // returns the tokens that the region's own purse of a key has
+	name     func() []byte                                  // at home; it belongs to this process alone
+	clock    *clock.Clock
 
 	mu      sync.Mutex
 	pools   map[string]*pool
@@ -87,6 +88,7 @@ func (l *lender) take(op *engine.Op) *lending {
 // settle implements [waiting].
 func (w *lending) settle(res *engine.Result, done func()) (finished bool) {
 	l := w.lender
+	hasOwn := res.Status == engine.OK && res.Remaining > 0 // tokens are in the region's own purse, which this holder cannot get
 	w.res, w.done = res, done
 	l.mu.Lock()
 	now := l.now()
@@ -107,7 +109,11 @@ func (w *lending) settle(res *engine.Result, done func()) (finished bool) {
 		if asks {
 			op = p.ask(now, l.name())
 		}
+		isDry := p.IsDry()
 		l.mu.Unlock()
+		if hasOwn && isDry {
+			l.giveBack(&w.op)
+		}
 		if asks {
 			l.send(p, op)
 		}

@@ -101,6 +101,11 @@ func New(o Options) *Upstream {
 	first.start()
 	ctx, cancel := context.WithCancel(context.Background())
 	u.stop, u.keeper, u.lender = cancel, loans.New(ctx, u.loans()), newLender(o.Holder, u.askLoan)
+	u.lender.giveBack = func(op *engine.Op) {
+		if key := u.keeper.Key(here, op.Key); key != nil {
+			key.GiveBackAll(op.Limit)
+		}
+	}
 	if o.Alone {
 		u.work.Go(func() { u.lender.run(ctx) })
 	}
