@@ -1,6 +1,8 @@
 package loans
 
 import (
+	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -111,6 +113,44 @@ func TestAnOldBurstBorrowsNothing(t *testing.T) {
 			if ask(); s.lent() > limit.Capacity/2 {
 				t.Fatalf("%d of %d tokens are lent for one request a second", s.lent(), limit.Capacity)
 			}
+		}
+	})
+}
+
+// Three holders ask for less than refills, under a limit whose tokens last for a tenth of a second. No holder borrows all
+// of them ahead, so hardly any request is denied.
+func TestHoldersShareALimitThatRefillsSoon(t *testing.T) {
+	const each, seconds = 60, 3
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 20, Rate: limits.Rate{Tokens: 200, Period: int64(time.Second)}}
+	synctest.Test(t, func(t *testing.T) {
+		shared := newStores(nil)
+		defer shared.close()
+		var holders [3]stores
+		var keepers [len(holders)]*Keeper
+		for i := range holders {
+			holders[i] = newStores(nil)
+			defer holders[i].close()
+			holders[i].home = shared.home
+			o := holders[i].options()
+			o.HomeDecides, o.Holder = true, func(int) string { return "holder" + strconv.Itoa(i) }
+			ctx, cancel := context.WithCancel(t.Context())
+			keepers[i] = New(ctx, o)
+			defer keepers[i].Close()
+			defer cancel()
+		}
+		denied, asked := 0, 0
+		for range each * seconds {
+			time.Sleep(time.Second / each)
+			for i, s := range holders {
+				r, done, _ := s.askSeveral(keepers[i], limit)
+				if <-done; !r.Result.Allowed {
+					denied++
+				}
+				asked++
+			}
+		}
+		if denied > asked/50 {
+			t.Errorf("%d of %d requests are denied", denied, asked)
 		}
 	})
 }

@@ -256,12 +256,15 @@ func (x *exchange) deny(now time.Time, held int64, answer *engine.Result) *Denia
 	answer.Allowed, answer.Granted, answer.Remaining = false, 0, min(answer.Remaining, x.left)
 	d := &Denial{
 		Limit: x.limit, Tokens: x.waiting, Held: held, Answer: answer,
-		Until: now.Add(lasts), Renew: now.Add(lasts - min(2*now.Sub(x.asked), lasts/2)), Asking: now.Add(k.keeper.opt.DenyFor), Last: now.Add(lasts + k.keeper.opt.Timeout),
+		Until: now.Add(lasts), Asking: now.Add(k.keeper.opt.DenyFor), Last: now.Add(lasts + k.keeper.opt.Timeout),
 		Due: now.Add(wait), Never: answer.Wait == engine.NeverWait,
 		asked: x.asked,
 	}
 	if k.gaveBack.After(x.asked) {
 		return d
+	}
+	if k.keeper.opt.lendsLast(x.limit) {
+		d.Renew = d.Until.Add(-min(2*now.Sub(x.asked), lasts/2))
 	}
 	if k.denied != nil {
 		d.unmet = k.denied.unmet

@@ -199,7 +199,7 @@ func (k *Key) IsWorthLoan(now time.Time, limit limits.Limit, tokens int64) bool 
 }
 
 // IsInDemand reports whether a denial of home should count for all requests for as many tokens, rather than home decide
-// each of them: at least two are granted in DenyFor, in which the limit does not refill, so that no tokens are lost.
+// each of them: the last tokens are borrowed ahead, and at least two are granted in DenyFor.
 func (k *Key) IsInDemand(limit limits.Limit, tokens int64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -208,15 +208,23 @@ func (k *Key) IsInDemand(limit limits.Limit, tokens int64) bool {
 
 // isInDemand is IsInDemand with k.mu held.
 func (k *Key) isInDemand(limit limits.Limit, tokens int64) bool {
-	refills := limit.Rate.Tokens > 0 && limit.Rate.Refill(limit.Capacity) < int64(DenyFor)
-	return !refills && k.demand.in(DenyFor) >= 2*float64(tokens)
+	return k.keeper.opt.lendsLast(limit) && k.demand.in(DenyFor) >= 2*float64(tokens)
+}
+
+// lendsLast reports whether the last tokens of home are borrowed ahead of requests. If a limit refills within Ahead, they
+// are not: one holder would have all of its tokens, and others be denied although callers stay below the limit.
+func (o *Options) lendsLast(limit limits.Limit) bool {
+	refillTime := limit.Longest() - 1 // a window brings all of its tokens at its end
+	if limit.Rate.Tokens > 0 {
+		refillTime = limit.Rate.Refill(limit.Capacity)
+	}
+	return o.LastAhead > 0 && refillTime >= int64(o.Ahead)
 }
 
 // isScarce reports whether home has less than what is granted here in the time ahead, so that it will soon deny, and is to
 // lend the last tokens ahead of requests. k.mu is held.
 func (k *Key) isScarce() bool {
-	o := &k.keeper.opt
-	return o.LastAhead > 0 && k.isInDemand(k.limit, k.tokens) && float64(k.home.Remaining) < k.demand.in(o.Ahead)
+	return k.isInDemand(k.limit, k.tokens) && float64(k.home.Remaining) < k.demand.in(k.keeper.opt.Ahead)
 }
 
 // restUntil stops borrowing ahead of requests until a time. k.mu is held.
@@ -259,7 +267,7 @@ func (k *Key) want(left int64, needed bool) int64 {
 		}
 		tokens = min(tokens, most)
 	}
-	if needed {
+	if needed && o.lendsLast(k.limit) {
 		tokens = max(tokens, int64(k.demand.in(o.LastAhead)))
 		if k.denied != nil {
 			tokens += k.denied.unmet

@@ -154,6 +154,40 @@ func TestRenewedDenialStays(t *testing.T) {
 	})
 }
 
+// The last tokens are borrowed ahead from a home far away, under limits that do not refill meanwhile. Only then denials
+// are renewed before they end.
+func TestWhatIsBorrowedAhead(t *testing.T) {
+	far, near := Options{Ahead: time.Second, LastAhead: 2 * DenyFor}, Options{Ahead: time.Second}
+	bucket := func(capacity, rate int64) limits.Limit {
+		return limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: rate, Period: int64(time.Second)}}
+	}
+	window := func(length time.Duration) limits.Limit {
+		return limits.Limit{Algorithm: limits.FixedWindow, Capacity: 10, Rate: limits.Rate{Period: int64(length)}}
+	}
+	for name, c := range map[string]struct {
+		opt   Options
+		limit limits.Limit
+		want  bool
+	}{
+		"far":               {far, bucket(10, 10), true},
+		"near":              {near, bucket(10, 10), false},
+		"it refills sooner": {far, bucket(9, 10), false},
+		"a short window":    {far, window(time.Second), false},
+		"a long window":     {far, window(time.Minute), true},
+		"a day":             {far, limits.Limit{Algorithm: limits.FixedWindow, Capacity: 10, Span: limits.EachDay}, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c.opt.DenyFor = DenyFor
+			key := newKey(&Keeper{opt: c.opt}, keyID{0, "k"}, time.Now())
+			x := exchange{key: key, limit: c.limit, want: 5, waiting: 5, asked: time.Now()}
+			x.learn([]engine.Result{{}, {Wait: int64(time.Hour)}, {}})
+			if renews := !key.denied.Renew.IsZero(); renews != c.want || c.opt.lendsLast(c.limit) != c.want {
+				t.Errorf("%s: it renews the denial: %t", name, renews)
+			}
+		})
+	}
+}
+
 // A denial of a time before tokens came back to home is not kept.
 func TestDenialBeforeTokensCameBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -179,7 +213,7 @@ func TestDenialIsRepeatedWhileHomeIsShort(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			now := time.Now()
-			key := newKey(&Keeper{opt: Options{DenyFor: c.denyFor}}, keyID{0, "k"}, now)
+			key := newKey(&Keeper{opt: Options{Ahead: time.Second, LastAhead: 2 * DenyFor, DenyFor: c.denyFor}}, keyID{0, "k"}, now)
 			x := exchange{key: key, limit: perSecond(10), want: 5, waiting: 5, asked: now.Add(-time.Millisecond)}
 			o := x.learn([]engine.Result{{}, {Wait: int64(c.wait)}, {}})
 			if d := key.denied; !o.IsDry || d.Until != now.Add(c.want) || d.Renew != d.Until.Add(-min(2*time.Millisecond, c.want/2)) {
