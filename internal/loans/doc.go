@@ -12,8 +12,8 @@
 //
 // A [Keeper] follows the protocol for the purses of one holder, or of several. It measures how fast each purse is used,
 // borrows more before the purse is empty, lets requests wait for an operation on the loan, repeats a denial of home for
-// a moment, and returns what has not been used for a time. If a denial is repeated, home is asked again before it ends,
-// so no requests wait for a limit that is exceeded all the time. All of this is bounded. Each step is an operation on
+// a moment, and returns what has not been used for a time. If a home far away denies, it is asked again before its denial
+// ends, so no requests wait for a limit that is exceeded all the time. All of this is bounded. Each step is an operation on
 // the store that has the purse, so any node with that store can go on where another has stopped, and nodes need not
 // agree on the one that asks home.
 //

@@ -41,7 +41,7 @@ type Options struct {
 
 	Timeout    time.Duration // the longest that a step waits for its turn, and a request for a loan
 	Ahead      time.Duration // purses are to have the tokens that are used in this time
-	LastAhead  time.Duration // the last tokens of home are borrowed for this time, so that few wait; 0 to borrow only for those who wait
+	LastAhead  time.Duration // the last tokens of home are borrowed for this time, and denials renewed, so that few wait; 0 to borrow only for those who wait
 	IdleAfter  time.Duration // tokens that were not used for this time go back
 	EmptyAfter time.Duration // a purse without a loan ends when it was not used for this time
 	RestFor    time.Duration // after home has lent nothing, it decides requests for this time
