@@ -133,6 +133,9 @@ func (x *exchange) deposit(answer *engine.Result) (refusal engine.Result) {
 		return *answer
 	}
 	came := x.inPurse(op)
+	if came.Status == engine.Uncertain && x.purse.Previous == 0 { // the purse may have ended: then nobody else knows of the tokens
+		came = x.untilOK(func() engine.Result { return x.inPurse(op) })
+	}
 	switch {
 	case came.Status != engine.OK:
 		return came // the operation stays prepared, and home will answer it alike
@@ -146,18 +149,17 @@ func (x *exchange) deposit(answer *engine.Result) (refusal engine.Result) {
 	case op.Options&engine.Force != 0:
 		c.dropped.Add(p.Tokens)
 	}
-	if late, ok := p.LentLate(op.Key, x.holder, answer.Granted, &came); ok {
-		c.returned.Add(x.giveBack(late))
+	if late, ok := p.LentLate(op.Key, x.holder, answer.Granted, &came); ok { // no purse has them, so no other exchange returns them
+		c.returned.Add(x.untilOK(func() engine.Result { return x.atHome(late)[0] }).Granted)
 	}
 	return engine.Result{}
 }
 
-// giveBack sends tokens back that came too late, again and again until home has answered, and returns how many went
-// back. No purse has them, so no other exchange will.
-func (x *exchange) giveBack(late engine.Op) (tokens int64) {
+// untilOK repeats a step until it is carried out, for as long as a step may take, and returns the last result.
+func (x *exchange) untilOK(step func() engine.Result) (res engine.Result) {
 	for end := time.Now().Add(x.key.keeper.opt.Timeout); ; time.Sleep(DenyFor) {
-		if back := x.atHome(late)[0]; back.Status == engine.OK || !time.Now().Before(end) || x.key.keeper.ctx.Err() != nil {
-			return back.Granted
+		if res = step(); res.Status == engine.OK || !time.Now().Before(end) || x.key.keeper.ctx.Err() != nil {
+			return res
 		}
 	}
 }

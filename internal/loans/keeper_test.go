@@ -285,6 +285,20 @@ func TestStepsOfAnotherNodeBetween(t *testing.T) {
 				return op.Verb == engine.Return && tries < 3
 			},
 		},
+		"the purse ends, and nobody hears that tokens came late": {
+			begin: func(stores, *Keeper) { tries = 0 }, tokens: 1,
+			before: func(s stores, op *engine.Op) {
+				if endsPurse(s, op); op.Verb == engine.Deposit && tries == 0 {
+					apply(s.away, []engine.Op{*op})
+				}
+			},
+			loses: func(op *engine.Op) bool {
+				if op.Verb == engine.Deposit {
+					tries++
+				}
+				return op.Verb == engine.Deposit && tries == 1
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
