@@ -26,7 +26,7 @@ type Pool struct {
 	spent     int64 // by holders, since home last heard
 	ends      int64 // when home may count the loan as spent
 	remaining int64 // tokens that home had left
-	dry       bool  // home had less than was asked
+	dry       bool  // home lent less than was asked
 	failed    bool  // home did not answer
 	heard     int64 // when home last answered, or did not
 	looked    int64 // when it was last seen whether home is to be asked
@@ -132,7 +132,7 @@ func (p *Pool) Needs(now int64, op *engine.Op) bool {
 	return p.Tokens < min(op.Tokens, p.part(op))
 }
 
-// IsDry reports whether home had fewer tokens than were asked for, at its last answer.
+// IsDry reports whether home lent fewer tokens than were asked for, at its last answer.
 func (p *Pool) IsDry() bool { return p.dry }
 
 // MayAsk reports whether home may be asked again. It is not asked at once after it has not answered, or had too few
@@ -297,7 +297,7 @@ func (p *Pool) Hear(now int64, res *engine.Result) {
 		p.limit = p.asked.Limit
 	}
 	p.remaining = max(0, res.Remaining)
-	p.dry = isLend && (lent == 0 && p.asked.Tokens > 0 || lent+p.remaining < p.asked.Tokens)
+	p.dry = isLend && lent < p.asked.Tokens
 	p.failed, p.heard = false, now
 }
 
