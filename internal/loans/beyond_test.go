@@ -154,3 +154,26 @@ func TestHoldersShareALimitThatRefillsSoon(t *testing.T) {
 		}
 	})
 }
+
+// A request whose tokens others have taken each time gets an error. Home has not denied it, so it is not told that it can
+// never be granted.
+func TestTokensThatOthersTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limit, tries := perSecond(1000), 0
+		kept, _ := limit.InPurse()
+		s := newStores(func(at *store.Store, ops []engine.Op) []engine.Result {
+			if ops[0].Verb == engine.AcquireAll {
+				tries++
+				apply(at, []engine.Op{{Verb: engine.Acquire, Key: []byte("k"), Limit: kept, Tokens: capacity, Options: engine.UpTo}})
+			}
+			return apply(at, ops)
+		})
+		defer s.close()
+		k, end := s.keep(t, true)
+		defer end()
+		r, done, _ := s.askSeveral(k, limit)
+		if <-done; r.Result.Status != engine.NoHome || tries != maxTries+1 {
+			t.Errorf("%+v after %d tries", r.Result, tries)
+		}
+	})
+}

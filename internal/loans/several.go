@@ -79,6 +79,8 @@ func (r *Several) wait(part int) (finished bool) {
 	switch {
 	case p.Tokens > p.Limit.Capacity:
 		return r.deny(part, engine.NeverWait)
+	case r.tries == maxTries && denied.Limit != p.Limit: // home has not denied it, so no wait is known
+		return r.fail(r.Failed)
 	case holds && (r.tries == 0 || !r.waits.After(denied.asked)), r.tries == maxTries: // others have taken the tokens each time
 		return r.deny(part, denied.Wait(now, p.Tokens))
 	case !now.Before(r.End):
