@@ -304,6 +304,9 @@ func (p *Pool) Hear(now int64, res *engine.Result) {
 // Failed notes that home has not answered.
 func (p *Pool) Failed(now int64) { p.heard, p.failed = now, true }
 
+// HasFailed reports whether home has not answered the last operation.
+func (p *Pool) HasFailed() bool { return p.failed }
+
 // Due reports whether home is to be asked though nothing waits: for an answer that has not come, about tokens that were
 // spent, or to give back those that nobody wants.
 func (p *Pool) Due(now int64) bool {

@@ -204,8 +204,10 @@ func TestLoansWithoutHome(t *testing.T) {
 	if got, failure := c.do("RL.LEND g:1 TB 1000 1/1h 0 me 3 2 LEFT 5 FOR 1h"); !strings.HasPrefix(failure, "UPSTREAM ") {
 		t.Errorf("a renewal beyond the region's loan: %v %s", got, failure)
 	}
-	if got, failure := c.do("RL.LEND g:2 TB 1000 1/1h 5 me 4 0 FOR 1m"); !strings.HasPrefix(failure, "UPSTREAM ") {
-		t.Errorf("of a key without tokens: %v %s", got, failure)
+	for range 20 { // home is not asked for each
+		if got, failure := c.do("RL.LEND g:2 TB 1000 1/1h 5 me 4 0 FOR 1m"); !strings.HasPrefix(failure, "UPSTREAM ") {
+			t.Fatalf("of a key without tokens: %v %s", got, failure)
+		}
 	}
 }
 

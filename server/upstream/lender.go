@@ -99,7 +99,9 @@ func (w *lending) settle(res *engine.Result, done func()) (finished bool) {
 	}
 	switch {
 	case !p.Needs(now, &w.op):
-		*res = p.Now(now, &w.op)
+		if *res = p.Now(now, &w.op); res.Granted < min(1, w.op.Tokens) && p.HasFailed() {
+			*res = engine.Result{Status: engine.NoHome}
+		}
 	case len(p.waiting) >= purse.MaxHolders:
 		*res = engine.Result{Status: engine.Overloaded}
 	default:
