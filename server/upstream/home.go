@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -159,13 +160,24 @@ func (h *home) serve(ctx context.Context, address string) error {
 	return err
 }
 
-// heard keeps an error that home has answered.
-func (h *home) heard(refusal string) {
+// heard keeps an error that home has answered. It returns an error if this address has decided nothing for linkTimeout,
+// though asked, and there is another one.
+func (h *home) heard(l *link, r *reply) error {
+	switch now, pauses := time.Now(), errors.Is(r.refused(), errPauses); {
+	case !pauses && r.text == "":
+		l.pauses = time.Time{}
+	case pauses && l.pauses.IsZero():
+		l.pauses = now
+	case pauses && now.Sub(l.pauses) > linkTimeout && len(h.addresses) > 1:
+		return errPauses
+	}
+	if r.refusal == "" || codeOf(r.refusal) == movedCode {
+		return nil
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if codeOf(refusal) != movedCode {
-		h.failure = refusal[:min(len(refusal), maxRefusal)]
-	}
+	h.failure = r.refusal[:min(len(r.refusal), maxRefusal)]
+	return nil
 }
 
 // end ends the connection, if there is one. The requests that were sent may have been carried out.
