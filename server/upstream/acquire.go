@@ -35,7 +35,7 @@ func (a *acquire) settle(res *engine.Result, done func()) (finished bool) {
 	if a.result, a.done = res, done; isForced {
 		a.askHome(nil)
 	} else {
-		a.askBeyond()
+		a.askBeyond(res.Remaining)
 	}
 	return false
 }
@@ -65,10 +65,10 @@ func (a *acquire) Decided(key *loans.Key, res *engine.Result, after *loans.Outco
 		a.grantedHere(res)
 		a.end(*res)
 	case after.Refusal.Status == engine.OK && a.repeats(key, a.waits.After(after.Asked)):
-	case after.Refusal.Status == engine.OK, after.Refusal.Status == loans.Refused:
-		a.askHome(key)
-	default:
+	case after.Refusal.Status == engine.NoHome:
 		a.fail(errNotSent)
+	default: // home is there, whatever the store or home refuses
+		a.askHome(key)
 	}
 }
 
@@ -89,8 +89,8 @@ func (a *acquire) grantedHere(res *engine.Result) {
 	key.Granted(time.Now(), a.op.Limit, tokens, left).AddTo(res, a.op.Limit)
 }
 
-// askBeyond decides a request that the purse has too few tokens for.
-func (a *acquire) askBeyond() {
+// askBeyond decides a request that the purse has too few tokens for: those that are held.
+func (a *acquire) askBeyond(held int64) {
 	key := a.u.keeper.Key(here, a.op.Key)
 	_, isLent := inPurse(a.op.Limit)
 	if key == nil || !isLent {
@@ -100,12 +100,13 @@ func (a *acquire) askBeyond() {
 	if a.repeats(key, true) {
 		return
 	}
-	now := time.Now()
-	if !key.IsWorthLoan(now, a.op.Limit, a.op.Tokens) {
+	now, isPlain, lacks := time.Now(), a.op.Options == 0, a.op.Tokens-key.AtHome().Remaining
+	takesBoth := isPlain && lacks > 0 && lacks <= held // home and the purse together have as many
+	if !takesBoth && !key.IsWorthLoan(now, a.op.Limit, a.op.Tokens) {
 		a.askHome(key)
 		return
 	}
-	a.waits, a.needs = now, a.op.Options == 0 && key.IsInDemand(a.op.Limit, a.op.Tokens)
+	a.waits, a.needs = now, takesBoth || isPlain && key.IsInDemand(a.op.Limit, a.op.Tokens)
 	switch key.Wait(now, a.op.Limit, a) {
 	case engine.OK:
 	case engine.Overloaded:

@@ -124,19 +124,19 @@ func keysInDemandAreBounded(t *testing.T) {
 		op := engine.Op{Verb: engine.Acquire, Key: []byte(key), Limit: limit, Tokens: 1}
 		return &acquire{u: u, op: op, until: time.Now().Add(time.Hour), result: new(engine.Result), done: func() {}}
 	}
-	request("more").askBeyond()
+	request("more").askBeyond(0)
 	if n := len(u.home.first.waiting); n != 1 {
 		t.Errorf("%d requests for a key without a place go to home, want 1", n)
 	}
 	k := u.keeper.Key(here, []byte("0"))
 	k.Granted(time.Now().Add(time.Minute), request("0").op.Limit, 1e6, 1e6) // the demand stays as it is for a minute
 	first := request("0")
-	first.askBeyond() // an operation on the loan is under way from now on
+	first.askBeyond(0) // an operation on the loan is under way from now on
 	for range waiters - 1 {
-		request("0").askBeyond()
+		request("0").askBeyond(0)
 	}
 	last := request("0")
-	if last.askBeyond(); first.result.Status != engine.OK || last.result.Status != engine.Overloaded {
+	if last.askBeyond(0); first.result.Status != engine.OK || last.result.Status != engine.Overloaded {
 		t.Errorf("the first of %d requests is answered %v, and one more %v", waiters, first.result.Status, last.result.Status)
 	}
 	if n := len(u.home.first.waiting); n != 1 {
