@@ -30,10 +30,19 @@ type Follower struct {
 	conn  net.Conn // nil while there is none
 	next  int      // address
 	equal string   // versions, of home's policies and of this server's, that have nothing to take over
+
+	failed  string // versions of which not all could be taken over
+	failure error  // why
+	again   time.Time
 }
 
-// every is the time between two looks at the policies of home.
-const every = 2 * time.Second
+const (
+	every = 2 * time.Second // the time between two looks at the policies of home
+
+	// restShare bounds the work for policies that this server refuses: they are tried again after this many times the
+	// time that it took, or when policies have changed.
+	restShare = 50
+)
 
 // Follow looks at the policies of home until ctx ends.
 func (f *Follower) Follow(ctx context.Context, s *server.Server) {
@@ -74,14 +83,27 @@ func (f *Follower) update(ctx context.Context, s *server.Server) error {
 		return err
 	}
 	have, err := policyset.Of(s)
-	if err != nil || version != "" && f.equal == version+have.Version() {
+	versions, began := version+have.Version(), time.Now()
+	switch {
+	case err != nil || version != "" && f.equal == versions:
 		return err
+	case version != "" && f.failed == versions && began.Before(f.again):
+		return f.failure
 	}
 	there, err := f.read(ctx)
 	if err != nil {
 		f.close()
 		return err
 	}
+	if err = f.takeOver(ctx, s, versions, have, there); err == nil {
+		versions = ""
+	}
+	f.failed, f.failure, f.again = versions, err, time.Now().Add(restShare*time.Since(began))
+	return err
+}
+
+// takeOver makes the policies of the server those that are at home.
+func (f *Follower) takeOver(ctx context.Context, s *server.Server, versions string, have, there policyset.Set) error {
 	want := policyset.Set{}
 	for name, p := range have {
 		if !f.isOfHome(name) {
@@ -90,7 +112,7 @@ func (f *Follower) update(ctx context.Context, s *server.Server) error {
 	}
 	maps.Copy(want, there)
 	if want.Version() == have.Version() {
-		f.equal = version + have.Version()
+		f.equal = versions
 		return nil
 	}
 	_, changes, err := policyset.Apply(ctx, s, server.FromSettings, want, true, have.Version())
