@@ -82,13 +82,17 @@ func (f *Follower) update(ctx context.Context, s *server.Server) error {
 		f.close()
 		return err
 	}
-	have, err := policyset.Of(s)
-	versions, began := version+have.Version(), time.Now()
+	versions, began := fmt.Sprintf("%s %x", version, s.Keys().PoliciesSum()), time.Now()
 	switch {
-	case err != nil || version != "" && f.equal == versions:
-		return err
-	case version != "" && f.failed == versions && began.Before(f.again):
+	case version == "":
+	case f.equal == versions:
+		return nil
+	case f.failed == versions && began.Before(f.again):
 		return f.failure
+	}
+	have, err := policyset.Of(s)
+	if err != nil {
+		return err
 	}
 	there, err := f.read(ctx)
 	if err != nil {
