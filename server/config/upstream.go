@@ -55,7 +55,7 @@ var upstreamSettings = []Setting{
 	},
 	{
 		Name: "upstream-down", Group: groupUpstream, Placeholder: "RULE",
-		Help:  "What happens to a request that needs the home cluster while home does not answer: error returns UPSTREAM or UNCERTAIN, deny denies it, allow grants it without a limit, and a percentage grants it within this share of its limit, counted by this server. Requests with several limits always get the error.",
+		Help:  "What happens to a request that needs the home cluster while home does not answer: error returns UPSTREAM or UNCERTAIN, deny denies it, allow grants it without a limit, and a percentage grants it within this share of its limit, counted by this server. Reservations, and requests with several limits, always get the error.",
 		value: func(c *Config) Value { return &textValue{&c.UpstreamDown, downForm} },
 	},
 	{
