@@ -59,8 +59,11 @@ func codeOf(text string) string {
 	return code
 }
 
-// movedCode begins the error of a node that names another.
-var movedCode = codeOf(command.UndecidedError(engine.Moved, 0, "home").Error())
+// movedCode begins the error of a node that names another, noLeaderCode that of a node without a leader.
+var (
+	movedCode    = codeOf(command.UndecidedError(engine.Moved, 0, "home").Error())
+	noLeaderCode = codeOf(command.ErrNoLeader.Error())
+)
 
 // movedTo returns the address of the node that a reply names as the one that decides, "" for none.
 func (r *reply) movedTo() string {

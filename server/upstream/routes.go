@@ -30,14 +30,14 @@ func (r *routes) send(timeout time.Duration, key []byte, words []string, answer 
 	r.ask(r.of(at), at, time.Now().Add(timeout), words, maxMoves, answer)
 }
 
-// ask asks a node. If the node does not decide the slot's keys, or is gone, it has carried nothing out, and another one
-// is asked.
+// ask asks a node. If the node does not decide the slot's keys, is gone, or has no leader, because it is cut off, it has
+// carried nothing out, and another one is asked.
 func (r *routes) ask(to *home, at int, until time.Time, words []string, moves int, answer func(reply, error)) {
 	to.send(time.Until(until), words, func(got reply, err error) {
 		var next *home
 		if address := got.movedTo(); address != "" && err == nil {
 			next = r.move(at, address)
-		} else if errors.Is(err, errNotSent) && to != r.first && time.Now().Before(until) {
+		} else if to != r.first && time.Now().Before(until) && (errors.Is(err, errNotSent) || codeOf(got.refusal) == noLeaderCode) {
 			next = r.first
 		}
 		if next == nil || moves == 0 {

@@ -12,10 +12,19 @@ import (
 
 	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/internal/testwait"
+	"github.com/stintdb/stint/server/command"
 )
 
 // startNaming starts a node of a cluster that decides nothing, and names another one for each key.
 func startNaming(t *testing.T, names func(key string) (address string), asked *atomic.Int64) (address string) {
+	return startRefusing(t, func(key string) string {
+		asked.Add(1)
+		return fmt.Sprintf("MOVED %d %s", slot.Of([]byte(key)), names(key))
+	})
+}
+
+// startRefusing starts a node that answers requests for a key with an error.
+func startRefusing(t *testing.T, refusal func(key string) string) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -39,8 +48,7 @@ func startNaming(t *testing.T, names func(key string) (address string), asked *a
 					case words[0] == "PING":
 						_, _ = io.WriteString(conn, "+PONG\r\n")
 					default:
-						asked.Add(1)
-						fmt.Fprintf(conn, "-MOVED %d %s\r\n", slot.Of([]byte(words[1])), names(words[1]))
+						fmt.Fprintf(conn, "-%s\r\n", refusal(words[1]))
 					}
 				}
 			}()
@@ -111,5 +119,26 @@ func TestHomeOfSeveralLeaders(t *testing.T) {
 	}
 	if n := leaders[1].store.Len(); n != keys {
 		t.Errorf("the leader that is left has %d keys of %d", n, keys)
+	}
+}
+
+// A leader that was cut off from the other nodes is still there, and decides nothing: the first node names the next leader.
+func TestLeaderThatWasCutOff(t *testing.T) {
+	leader, asked := start(t, "", nil), new(atomic.Int64)
+	cutOff := startRefusing(t, func(string) string { return command.ErrNoLeader.Error() })
+	first := startNaming(t, func(string) string {
+		if asked.Load() == 1 {
+			return cutOff
+		}
+		return leader.address
+	}, asked)
+	region := start(t, first, nil)
+	for range 3 {
+		if ints, failure := dial(t, region.address).do("TB.ACQUIRE g:1 9 1/6h"); failure != "" || ints[0] != 1 {
+			t.Errorf("%v %s", ints, failure)
+		}
+	}
+	if n := asked.Load(); n != 2 {
+		t.Errorf("the first node was asked %d times, want twice", n)
 	}
 }
