@@ -16,6 +16,7 @@ type acquire struct {
 	op     engine.Op // a copy, as it was asked
 	until  time.Time
 	waits  time.Time // when it began to wait for a loan
+	byHome bool      // home decides it, whatever the purse has
 	needs  bool      // a loan, because home would be asked by too many
 	result *engine.Result
 	done   func() // called once the result is there
@@ -23,16 +24,15 @@ type acquire struct {
 
 // settle implements [waiting].
 func (a *acquire) settle(res *engine.Result, done func()) (finished bool) {
-	isForced := a.op.Options&engine.Force != 0
 	switch {
-	case isForced:
+	case a.byHome:
 	case res.Status != engine.OK:
 		return true
 	case res.Allowed:
 		a.grantedHere(res)
 		return true
 	}
-	if a.result, a.done = res, done; isForced {
+	if a.result, a.done = res, done; a.byHome {
 		a.askHome(nil)
 	} else {
 		a.askBeyond(res.Remaining)

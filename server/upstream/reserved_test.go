@@ -305,7 +305,8 @@ func TestReservedInAPipeline(t *testing.T) {
 	}
 }
 
-// A process that was stopped drops the tokens of old loans before it settles anything.
+// A process that was stopped drops the tokens of old loans before it settles anything. Until then, home decides requests
+// for one limit.
 func TestNothingIsSettledBeforeOldLoansAreDropped(t *testing.T) {
 	home := start(t, "", nil)
 	var stopped, drops atomic.Int64
@@ -334,6 +335,12 @@ func TestNothingIsSettledBeforeOldLoansAreDropped(t *testing.T) {
 	stopped.Store(int64(45 * time.Second))
 	if got, failure := c.all("RL.SETTLE id 2"); !strings.HasPrefix(failure, "UPSTREAM ") {
 		t.Errorf("with old tokens: %v %s", got, failure)
+	}
+	if got, failure := c.do("TB.ACQUIRE g:1 100 1/6h"); failure != "" || got[0] != 1 {
+		t.Errorf("a request: %v %s", got, failure)
+	}
+	if local := region.upstream.Status().Local; local != 1 {
+		t.Errorf("%d requests were granted from tokens here", local)
 	}
 	drops.Store(1)
 	testwait.Until(t, "it is settled", func() bool { got, failure := c.all("RL.SETTLE id 2"); return failure == "" && got[0] == 2 })

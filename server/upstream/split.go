@@ -82,7 +82,11 @@ func (u *Upstream) decideTogether(b *engine.Batch) (finished bool) {
 	s.rest.Ops = make([]engine.Op, 0, n)
 	maySpend := u.opt.LoanTime == 0 || u.keeper.MaySpend(u.opt.Replicas()[0].Now())
 	for i := range b.Ops {
-		if k := u.classify(&b.Ops[i]); !maySpend && (k.spends() || k == settles && len(u.opt.Policies.Asked(&b.Ops[i])) > 0) {
+		k := u.classify(&b.Ops[i])
+		if !maySpend && k == fromPurse {
+			k = atHome
+		}
+		if !maySpend && (k.spends() || k == settles && len(u.opt.Policies.Asked(&b.Ops[i])) > 0) {
 			u.counts.failed.Add(1)
 			s.refuse(i, engine.NoHome)
 		} else if k == refuse || (k.spends() || k == byHome || k == atHome) && b.Atomic && len(b.Ops) > 1 {
@@ -135,7 +139,7 @@ func (s *split) add(at int, k kind) {
 	case atHome:
 		w = &refund{u: s.u, op: op.Clone()}
 		if op.Verb == engine.Acquire {
-			w = &acquire{u: s.u, op: op.Clone(), until: time.Now().Add(s.u.opt.Timeout)}
+			w = &acquire{u: s.u, op: op.Clone(), until: time.Now().Add(s.u.opt.Timeout), byHome: true}
 		}
 		op = engine.Op{Verb: engine.Look, Key: op.Key}
 	case settles:
