@@ -177,3 +177,21 @@ func TestTokensThatOthersTake(t *testing.T) {
 		}
 	})
 }
+
+// Tokens that a purse had when home denied, and that were spent since, shorten no wait.
+func TestSpentTokensShortenNoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStores(nil)
+		defer s.close()
+		k, end := s.keep(t, true)
+		defer end()
+		limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 300, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}
+		for i := range 600 {
+			time.Sleep(2 * time.Millisecond)
+			r, done, _ := s.askSeveral(k, limit)
+			if <-done; !r.Result.Allowed && r.Result.Wait < int64(59*time.Minute) {
+				t.Fatalf("request %d is to wait for %v", i, time.Duration(r.Result.Wait))
+			}
+		}
+	})
+}

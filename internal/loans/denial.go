@@ -21,7 +21,6 @@ type Denial struct {
 	Last   time.Time      // while home is being asked again because of requests that were denied, it is repeated until then
 	Due    time.Time      // home has the tokens by then, unless Never
 	Never  bool           // home never grants as many
-	Held   int64          // tokens in the purse when home answered
 	Answer *engine.Result // to the request
 
 	asked    time.Time // when home was asked
@@ -38,15 +37,15 @@ func (d *Denial) isInForce(now time.Time, asking bool) bool {
 	return now.Before(d.Until) || d.renewing && now.Before(d.Last) || asking && now.Before(d.Asking)
 }
 
-// Wait returns the nanoseconds until home and the purse together have some tokens, or [engine.NeverWait]. It is not
-// shorter than the time for which the denial is repeated.
-func (d *Denial) Wait(now time.Time, tokens int64) int64 {
+// Wait returns the nanoseconds until home and the purse, which has the held tokens now, together have some tokens, or
+// [engine.NeverWait]. It is not shorter than the time for which the denial is repeated.
+func (d *Denial) Wait(now time.Time, tokens, held int64) int64 {
 	if d.Never || tokens > d.Limit.Capacity {
 		return engine.NeverWait
 	}
 	wait := int64(d.Due.Sub(now))
 	if rate := d.Limit.Rate; rate.Tokens > 0 {
-		if more := tokens - d.Held - d.Tokens; more > 0 {
+		if more := tokens - held - d.Tokens; more > 0 {
 			wait += rate.Refill(more)
 		} else {
 			wait -= rate.Refill(-more)

@@ -245,19 +245,18 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 	case hasMore && answer.Number == p.Number: // another node has carried the same operation out, and asked for less
 	default:
 		o.IsDry, k.isDry = true, true
-		o.Denial = *x.deny(now, p.Tokens+answer.Granted, look)
+		o.Denial = *x.deny(now, look)
 	}
 	return o
 }
 
-// deny returns home's denial of the first request, and keeps it unless tokens have come back to home since. The purse
-// has the held tokens. k.mu is held.
-func (x *exchange) deny(now time.Time, held int64, answer *engine.Result) *Denial {
+// deny returns home's denial of the first request, and keeps it unless tokens have come back to home since. k.mu is held.
+func (x *exchange) deny(now time.Time, answer *engine.Result) *Denial {
 	k, wait := x.key, time.Duration(answer.Wait)
 	lasts := min(k.keeper.opt.DenyFor, max(DenyFor, wait)) // no longer than home has too few
 	answer.Allowed, answer.Granted, answer.Remaining = false, 0, min(answer.Remaining, x.left)
 	d := &Denial{
-		Limit: x.limit, Tokens: x.waiting, Held: held, Answer: answer,
+		Limit: x.limit, Tokens: x.waiting, Answer: answer,
 		Until: now.Add(lasts), Asking: now.Add(k.keeper.opt.DenyFor), Last: now.Add(lasts + k.keeper.opt.Timeout),
 		Due: now.Add(wait), Never: answer.Wait == engine.NeverWait,
 		asked: x.asked,

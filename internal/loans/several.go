@@ -82,7 +82,7 @@ func (r *Several) wait(part int) (finished bool) {
 	case r.tries == maxTries && denied.Limit != p.Limit: // home has not denied it, so no wait is known
 		return r.fail(r.Failed)
 	case holds && (r.tries == 0 || !r.waits.After(denied.asked)), r.tries == maxTries: // others have taken the tokens each time
-		return r.deny(part, denied.Wait(now, p.Tokens))
+		return r.deny(part, denied.Wait(now, p.Tokens, r.Result.Parts[part].Remaining))
 	case !now.Before(r.End):
 		return r.fail(r.Failed)
 	}
@@ -136,7 +136,7 @@ func (r *Several) settleAfter(key *Key, after *Outcome) (finished bool) {
 	case after.IsDry && !r.waits.After(after.Asked): // a later one may find tokens that have come home since
 		r.Keeper.counts.answered.Add(1)
 		now, p := time.Now(), &r.Limits[part]
-		return r.deny(part, after.Denial.Wait(now, p.Tokens))
+		return r.deny(part, after.Denial.Wait(now, p.Tokens, r.Result.Parts[part].Remaining))
 	}
 	return r.settle()
 }
@@ -305,8 +305,7 @@ func (r *Several) waitForAllowance() {
 		wait := int64(engine.NeverWait)
 		if key := r.Keeper.Key(r.At, r.Limits[i].Key); key != nil && lacks <= r.Limits[i].Limit.Capacity {
 			denied, _ := key.Denied(now, r.Limits[i].Limit, lacks, false)
-			spent := denied.Held - r.Result.Parts[i].Remaining // since home has answered
-			wait = denied.Wait(now, lacks+spent)
+			wait = denied.Wait(now, lacks, r.Result.Parts[i].Remaining)
 		}
 		if wait == engine.NeverWait {
 			r.Result.Binding, r.Result.Wait = last, wait

@@ -54,7 +54,7 @@ func TestDemandBySteps(t *testing.T) {
 // A denial holds for requests for as many tokens under the same limit. Others wait as long as refill takes.
 func TestDenialBySteps(t *testing.T) {
 	limit := perSecond(10)
-	d := Denial{Limit: limit, Tokens: 3, Held: 1, Until: began.Add(DenyFor), Due: began.Add(400 * time.Millisecond)}
+	d := Denial{Limit: limit, Tokens: 3, Until: began.Add(DenyFor), Due: began.Add(400 * time.Millisecond)}
 	for _, c := range []struct {
 		after  time.Duration
 		tokens int64
@@ -71,17 +71,17 @@ func TestDenialBySteps(t *testing.T) {
 		{time.Second, 3, false, time.Millisecond},
 	} {
 		now := began.Add(c.after)
-		if holds, wait := d.denies(now, limit, c.tokens, false), d.Wait(now, c.tokens); holds != c.holds || wait != int64(c.wait) {
+		if holds, wait := d.denies(now, limit, c.tokens, false), d.Wait(now, c.tokens, 1); holds != c.holds || wait != int64(c.wait) {
 			t.Errorf("%d tokens after %v: %t and %d, want %t and %d", c.tokens, c.after, holds, wait, c.holds, c.wait)
 		}
 	}
 	if d.denies(began, perSecond(11), 3, true) {
 		t.Error("it holds under another limit")
 	}
-	if d.Wait(began, 11) != engine.NeverWait {
+	if d.Wait(began, 11, 1) != engine.NeverWait {
 		t.Error("a wait for more tokens than the limit ever has ends")
 	}
-	if d.Never = true; d.Wait(began, 3) != engine.NeverWait {
+	if d.Never = true; d.Wait(began, 3, 1) != engine.NeverWait {
 		t.Error("a wait for tokens that never come has an end")
 	}
 }

@@ -64,7 +64,7 @@ func (a *acquire) Decided(key *loans.Key, res *engine.Result, after *loans.Outco
 	case res.Allowed:
 		a.grantedHere(res)
 		a.end(*res)
-	case after.Refusal.Status == engine.OK && a.repeats(key, a.waits.After(after.Asked)):
+	case after.Refusal.Status == engine.OK && a.repeats(key, res.Remaining, a.waits.After(after.Asked)):
 	case after.Refusal.Status == engine.NoHome:
 		a.fail(errNotSent)
 	default: // home is there, whatever the store or home refuses
@@ -97,7 +97,7 @@ func (a *acquire) askBeyond(held int64) {
 		a.askHome(key)
 		return
 	}
-	if a.repeats(key, true) {
+	if a.repeats(key, held, true) {
 		return
 	}
 	now, isPlain, lacks := time.Now(), a.op.Options == 0, a.op.Tokens-key.AtHome().Remaining
@@ -116,8 +116,9 @@ func (a *acquire) askBeyond(held int64) {
 	}
 }
 
-// repeats answers a request by home's last denial, if that holds for it. isNew says that home was not asked for its tokens.
-func (a *acquire) repeats(key *loans.Key, isNew bool) bool {
+// repeats answers a request by home's last denial, if that holds for it. The purse has the held tokens. isNew says that
+// home was not asked for its tokens.
+func (a *acquire) repeats(key *loans.Key, held int64, isNew bool) bool {
 	now, least := time.Now(), a.op.Tokens
 	if a.op.Options&engine.UpTo != 0 {
 		least = min(1, least)
@@ -125,7 +126,7 @@ func (a *acquire) repeats(key *loans.Key, isNew bool) bool {
 	denied, holds := key.Denied(now, a.op.Limit, least, isNew && a.op.Options&engine.Peek == 0)
 	if holds {
 		res := *denied.Answer
-		res.Wait = denied.Wait(now, least)
+		res.Wait = denied.Wait(now, least, held)
 		a.u.counts.repeated.Add(1)
 		a.end(res)
 	}
