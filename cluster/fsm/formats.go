@@ -12,7 +12,7 @@ import (
 )
 
 // FormatVersion is a version of the bytes in the log and between nodes: operations, with their options and algorithms,
-// and kinds of entries. Release 0.1.0 has version 1, 0.2.0 has version 2, 0.3.0 has version 3, and 0.3.1 has version 4.
+// and kinds of entries. Release 0.1.0 has version 1, 0.2.0 has version 2, 0.3.0 has version 3, and 0.4.0 has version 4.
 // Once CHANGELOG.md has a date for a release, additions begin the next version, which TestReleasedFormats checks. Where
 // nodes write a version down, 0 stands for 1: release 0.1.0 writes nothing.
 type FormatVersion uint32

@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write the format versions that are not released into testdata/formats.txt")
 
 // releases are the releases with which the format versions came, or will come.
-var releases = map[FormatVersion]string{1: "0.1.0", 2: "0.2.0", 3: "0.3.0", 4: "0.3.1"}
+var releases = map[FormatVersion]string{1: "0.1.0", 2: "0.2.0", 3: "0.3.0", 4: "0.4.0"}
 
 // TestReleasedFormats compares each format version with testdata/formats.txt. Nodes of a released version know nothing
 // else: once its section in CHANGELOG.md has a date, additions belong to the next version.

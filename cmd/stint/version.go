@@ -16,7 +16,7 @@ import (
 
 // latest is the newest version in CHANGELOG.md. A build of a commit without a tag is called this and "+dev". After a
 // change, "go generate ./cmd/stint" writes it wherever else it stands.
-const latest = "0.3.1"
+const latest = "0.4.0"
 
 // version and commit are set by releases: -ldflags "-X main.version=1.2.3 -X main.commit=…". Otherwise they come from
 // the build information that Go writes into the program.

@@ -3,7 +3,7 @@ module github.com/stintdb/stint/clients/go/grpclimit
 go 1.26.0
 
 require (
-	github.com/stintdb/stint/clients/go v0.3.1
+	github.com/stintdb/stint/clients/go v0.4.0
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12

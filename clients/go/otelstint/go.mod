@@ -3,7 +3,7 @@ module github.com/stintdb/stint/clients/go/otelstint
 go 1.26.0
 
 require (
-	github.com/stintdb/stint/clients/go v0.3.1
+	github.com/stintdb/stint/clients/go v0.4.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0
