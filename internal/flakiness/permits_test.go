@@ -12,6 +12,7 @@ var permits = []permit{
 	{"sleep", "server/fairqueue/queue_test.go:Decide", "a decider that takes time is used in synctest bubbles only"},
 	{"sleep", "internal/loans/keeper_test.go:lendToOther", "another holder that keeps tokens for a while, in a synctest bubble only"},
 	{"sleep", "server/upstream/reserved_test.go:TestRegionsReserve", "callers with a pace, for as long as links are cut"},
+	{"sleep", "cmd/stint/homepolicies/follow_test.go:follow", "a home that takes time to answer is used in a synctest bubble only"},
 	{"sleep", "internal/testdisk/disk.go:takeTime", "a disk whose syncs take time is used in synctest bubbles only"},
 	{"time", "internal/testserver/command.go:Context", "the time that go test leaves bounds a command"},
 	{"time", "clients/go/stinttest/stinttest_test.go", "moves the fake's clock to the server's, whatever that is"},

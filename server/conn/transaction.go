@@ -8,8 +8,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// MaxQueuedCommands bounds a transaction, beside the query buffer's bound on its bytes, in which a word counts as
-// QueuedWordBytes more than it has.
+// MaxQueuedCommands bounds a transaction, and the query buffer bounds its bytes, with QueuedWordBytes for each word.
 const MaxQueuedCommands, QueuedWordBytes = 10_000, 24
 
 // queue keeps a copy of a command for EXEC, or notes why it cannot.
