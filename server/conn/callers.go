@@ -39,8 +39,7 @@ func (e *Env) getCaller(caller Caller) *callerSession {
 }
 
 // putCaller keeps a session for the next caller if nothing else refers to it. A session that waited is not kept, since
-// the decider or a timer may still call it; nor is a session that was given to a command, as limiter commands never
-// are.
+// the decider or a timer may still call it; nor is a session that was given to a command. Limiter commands get none.
 func (e *Env) putCaller(c *callerSession, waited bool) {
 	if !waited && !c.session.shared {
 		c.session.reset()

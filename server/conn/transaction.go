@@ -8,8 +8,11 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// MaxQueuedCommands bounds a transaction, and the query buffer bounds its bytes, with QueuedWordBytes for each word.
-const MaxQueuedCommands, QueuedWordBytes = 10_000, 24
+// Bounds of a transaction.
+const (
+	MaxQueuedCommands = 10_000 // bounds a transaction, beside the query buffer's bound on its bytes
+	QueuedWordBytes   = 24     // that a word counts beside its bytes: its slice
+)
 
 // queue keeps a copy of a command for EXEC, or notes why it cannot.
 func (s *Session) queue(row *command.Row, args [][]byte, err error, batch *commandBatch) {
@@ -50,10 +53,8 @@ func (s *Session) checkQueued(row *command.Row, args [][]byte) error {
 	if row.Parse(&r) != nil || len(r.Ops) == 0 {
 		return nil
 	}
-	if !s.user.IsUnlimited() {
-		if err := s.access().CheckKeys(r.Ops); err != nil {
-			return err
-		}
+	if err := s.access().CheckKeys(r.Ops); err != nil {
+		return err
 	}
 	if !redirects {
 		return nil
