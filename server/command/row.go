@@ -126,6 +126,14 @@ func (r *Request) Begin(args [][]byte, ops []engine.Op) {
 	r.Args, r.Ops, r.Hold, r.Wait, r.Shape, r.isMarked = args, ops, false, nil, resp.Same, false
 }
 
+// AddOp appends an operation to the request's, for the caller to fill in where it stays, because it is long.
+func (r *Request) AddOp(verb engine.Verb) *engine.Op {
+	r.Ops = append(r.Ops, engine.Op{})
+	op := &r.Ops[len(r.Ops)-1]
+	op.Verb = verb
+	return op
+}
+
 // Reset empties the request for the next batch.
 func (r *Request) Reset() {
 	if cap(r.args) > keptArgs {

@@ -42,9 +42,8 @@ func ParseOp(r *command.Request, row *command.Row) error {
 			return err
 		}
 	}
-	r.Ops = append(r.Ops, engine.Op{})
-	op := &r.Ops[len(r.Ops)-1] // filled in its place, because it is long
-	op.Verb, op.Args, op.KeyFrom, op.KeyCount, op.Database = engine.Command, args, uint32(keys.From), uint32(keys.To-keys.From), r.Database
+	op := r.AddOp(engine.Command)
+	op.Args, op.KeyFrom, op.KeyCount, op.Database = args, uint32(keys.From), uint32(keys.To-keys.From), r.Database
 	if row.Flags&command.Write == 0 {
 		op.Options = engine.Peek
 	}

@@ -70,8 +70,7 @@ func acquireRow(name string, algorithm limits.Algorithm, syntax, example, summar
 
 func appendAcquire(r *command.Request, k *limitSpec, known []command.Option) error {
 	beginReservable(r)
-	r.Ops = append(r.Ops, engine.Op{})
-	op := &r.Ops[len(r.Ops)-1]
+	op := r.AddOp(engine.Acquire)
 	words, err := readSpec(r, op, k, r.Args[1:], 0)
 	if err == nil && k.amount != "" {
 		words, err = tokens(op, k.amount, words)

@@ -27,9 +27,8 @@ func parseAll(r *command.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Ops = append(r.Ops, engine.Op{})
-	op := &r.Ops[len(r.Ops)-1]
-	op.Verb, op.Tokens, op.Parts = engine.AcquireAll, 1, parts
+	op := r.AddOp(engine.AcquireAll)
+	op.Tokens, op.Parts = 1, parts
 	if err := r.Options(op, words, allOptions); err != nil {
 		return err
 	}

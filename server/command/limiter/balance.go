@@ -29,9 +29,8 @@ func since(version string, row command.Row) command.Row {
 	return row
 }
 
-// firstExpiry is the first Unix second that EXPIRE takes, in 2001: a smaller number is a duration by mistake, such as
-// 86400, whose credits would have expired when they came. A time that has passed since is taken, because a payment that is
-// repeated gets the same reply again.
+// firstExpiry is the first Unix second that EXPIRE takes, in 2001. A smaller number is a duration by mistake. A time that
+// has passed since is taken, because a payment that is repeated gets the same reply again.
 const firstExpiry = 1_000_000_000
 
 var optExpire = command.Option{Name: "EXPIRE", HasValue: true, Set: func(_ *command.Request, op *engine.Op, value []byte) error {

@@ -29,8 +29,8 @@ func parseTree(r *command.Request) error {
 	if err := checkTrees(parts); err != nil {
 		return err
 	}
-	r.Ops = append(r.Ops, engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: parts})
-	op := &r.Ops[len(r.Ops)-1]
+	op := r.AddOp(engine.AcquireAll)
+	op.Tokens, op.Parts = 1, parts
 	if err := r.Options(op, words, treeOptions); err != nil {
 		return err
 	}

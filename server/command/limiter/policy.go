@@ -61,9 +61,8 @@ func parseCheck(r *command.Request) error {
 	if len(a[2]) == 0 {
 		return errEmptyCaller
 	}
-	r.Ops = append(r.Ops, engine.Op{})
-	op := &r.Ops[len(r.Ops)-1]
-	op.Verb, op.Key, op.Who, op.Tokens, op.MaxKey = engine.Check, a[1], a[2], 1, uint32(min(r.Bounds.MaxKeyBytes, math.MaxUint32))
+	op := r.AddOp(engine.Check)
+	op.Key, op.Who, op.Tokens, op.MaxKey = a[1], a[2], 1, uint32(min(r.Bounds.MaxKeyBytes, math.MaxUint32))
 	words, err := tokens(op, "tokens", a[3:])
 	if err != nil {
 		return err

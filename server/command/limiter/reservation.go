@@ -104,9 +104,8 @@ func parseSettle(r *command.Request) error {
 	if err := r.Key(id); err != nil {
 		return err
 	}
-	r.Ops = append(r.Ops, engine.Op{})
-	op := &r.Ops[len(r.Ops)-1]
-	op.Verb, op.Key = engine.Settle, id
+	op := r.AddOp(engine.Settle)
+	op.Key = id
 	if len(words) == 0 {
 		return command.ErrNoValue.With("tokens")
 	}

@@ -22,8 +22,7 @@ func parseThrottle(r *command.Request) error {
 	if len(a) > 6 {
 		return command.WrongArity(command.LookUp(a[0]))
 	}
-	r.Ops = append(r.Ops, engine.Op{})
-	op := &r.Ops[len(r.Ops)-1]
+	op := r.AddOp(engine.Acquire)
 	quantity, err := readSpec(r, op, specOf(limits.GCRA), a[1:], 0)
 	if err == nil && len(quantity) > 0 {
 		op.Tokens, err = command.ParseIntegerBetween("quantity", quantity[0], 0, limits.MaxTokens)
