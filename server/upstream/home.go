@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -160,24 +159,13 @@ func (h *home) serve(ctx context.Context, address string) error {
 	return err
 }
 
-// heard keeps an error that home has answered. It returns an error if this address has decided nothing for linkTimeout,
-// though asked, and there is another one.
-func (h *home) heard(l *link, r *reply) error {
-	switch now, pauses := time.Now(), errors.Is(r.refused(), errPauses); {
-	case !pauses && r.text == "":
-		l.pauses = time.Time{}
-	case pauses && l.pauses.IsZero():
-		l.pauses = now
-	case pauses && now.Sub(l.pauses) > linkTimeout && len(h.addresses) > 1:
-		return errPauses
-	}
-	if r.refusal == "" || codeOf(r.refusal) == movedCode {
-		return nil
-	}
+// heard keeps an error that home has answered.
+func (h *home) heard(refusal string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.failure = r.refusal[:min(len(r.refusal), maxRefusal)]
-	return nil
+	if codeOf(refusal) != movedCode {
+		h.failure = refusal[:min(len(refusal), maxRefusal)]
+	}
 }
 
 // end ends the connection, if there is one. The requests that were sent may have been carried out.

@@ -19,8 +19,6 @@ type link struct {
 	heard time.Time
 	wake  chan struct{} // closed by end
 	ended bool
-
-	pauses time.Time // since when home has decided nothing; of the goroutine that reads
 }
 
 func newLink(conn net.Conn) *link {
@@ -90,8 +88,8 @@ func (l *link) end() {
 	close(l.wake)
 }
 
-// read answers requests until the connection ends. An error of heard, which gets each reply, ends it.
-func (l *link) read(heard func(*link, *reply) error) error {
+// read answers requests until the connection ends.
+func (l *link) read(refused func(string)) error {
 	for {
 		r, err := readReply(l.in)
 		if err != nil {
@@ -108,12 +106,11 @@ func (l *link) read(heard func(*link, *reply) error) error {
 		answer := a.answer
 		a.answer = nil
 		l.mu.Unlock()
-		err = heard(l, &r)
+		if r.refusal != "" {
+			refused(r.refusal)
+		}
 		if answer != nil {
 			answer(r, nil)
-		}
-		if err != nil {
-			return err
 		}
 	}
 }

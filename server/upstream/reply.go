@@ -50,8 +50,8 @@ func (r *reply) refused() error {
 	return errRefused
 }
 
-// pauses are the errors of a home that decides nothing for now, such as a zone whose own home does not answer.
-var pauses = []error{command.ErrNoLeader, command.ErrOverloaded, command.ErrImporting, command.ErrNoHome}
+// pauses are the errors of a home that decides nothing for now.
+var pauses = []error{command.ErrNoLeader, command.ErrOverloaded, command.ErrImporting}
 
 // codeOf returns the first word of an error.
 func codeOf(text string) string {
