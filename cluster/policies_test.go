@@ -104,3 +104,38 @@ func TestExpectedPoliciesWaitForOldNodes(t *testing.T) {
 		})
 	})
 }
+
+// The leader of group 0 is cut off while another node changes a policy. The nodes that are left have the same policy in
+// all groups, the new one or none.
+func TestPoliciesWhileALeaderIsCutOff(t *testing.T) {
+	for _, after := range []time.Duration{11, 22, 28, 35, 45} {
+		synctest.Test(t, func(t *testing.T) {
+			s := simulateGroups(t, 3, "a", "b", "c")
+			defer s.stop()
+			for _, from := range s.names {
+				for _, to := range s.names {
+					if from != to {
+						s.net.SetDelay(from, to, 5*time.Millisecond)
+					}
+				}
+			}
+			leader := s.leaderOf(0)
+			left := slices.DeleteFunc(slices.Clone(s.names), func(name string) bool { return s.nodes[name] == leader })
+			time.Sleep(time.Second)
+			answer := make(chan []engine.Result, 1)
+			go func() { answer <- do(s.nodes[left[0]], setOf("p", 7)) }()
+			time.Sleep(after * time.Millisecond)
+			s.cutOff(leader.opt.Node, true)
+			<-answer
+			time.Sleep(30 * time.Second)
+			want := capacityOf(s.nodes[left[0]].opt.Store, "p")
+			for _, name := range left {
+				for group, st := range append([]*store.Store{s.nodes[name].opt.Store}, s.nodes[name].opt.KeyStores...) {
+					if got := capacityOf(st, "p"); got != want {
+						t.Errorf("cut off after %d ms: %s has %d in group %d, and %s has %d in group 0", after, name, got, group, left[0], want)
+					}
+				}
+			}
+		})
+	}
+}

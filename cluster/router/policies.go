@@ -8,8 +8,10 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// changesAtOnce bounds the batches with changes of policies that are decided at the same time.
-const changesAtOnce = 256
+const (
+	changesAtOnce = 256 // bounds the batches with changes of policies that are decided at the same time
+	spreadTries   = 4   // how often it is tried to give the other groups what group 0 has
+)
 
 // policyChanges are the changes of policies under way. Group 0 decides each first, which gives the changes of all nodes
 // one order. Then the other groups get what group 0 has.
@@ -82,7 +84,7 @@ func decide(g Group, b *engine.Batch) {
 
 // spread gives the other groups the policies that group 0 has changed, until they have what it has. Changes of several
 // nodes may come to them in any order, but each node looks at group 0 after it wrote to them: the last one to write has
-// written what is there. If that fails, the changes are uncertain.
+// written what is there. What fails is tried again, as while a group elects a leader. In the end the changes are uncertain.
 func (p *policyChanges) spread(groups []Group, b *engine.Batch) {
 	var changes []engine.Op
 	for i := range b.Ops {
@@ -94,23 +96,36 @@ func (p *policyChanges) spread(groups []Group, b *engine.Batch) {
 		}
 	}
 	var sent []engine.Op
-	for len(changes) > 0 {
-		err := p.catchUp(p.ctx)
-		var present []engine.Op
-		for i := range changes {
-			present = append(present, p.policies.PresentPolicy(&changes[i])...)
+	for tries := 0; len(changes) > 0; {
+		present, err := changes, p.catchUp(p.ctx) // if this node cannot catch up, the changes as they were asked for
+		if err == nil {
+			if present = p.present(changes); reflect.DeepEqual(present, sent) {
+				return
+			}
 		}
-		if err == nil && reflect.DeepEqual(present, sent) {
-			return
-		}
-		if err != nil || !send(groups, present) {
+		isSent := send(groups, present)
+		if sent = nil; isSent && err == nil {
+			sent = present
+		} else if tries++; tries == spreadTries || p.ctx.Err() != nil {
 			for i := range b.Results {
 				b.Results[i].Status = engine.Uncertain
 			}
 			return
 		}
-		sent = present
 	}
+}
+
+// present returns the operations that make what was changed as it is in group 0. A policy that was gone at one look is sent
+// as a whole from then on: its removal takes the overrides with it.
+func (p *policyChanges) present(changes []engine.Op) (present []engine.Op) {
+	for i := range changes {
+		of := p.policies.PresentPolicy(&changes[i])
+		if of[0].Verb == engine.DropPolicy {
+			changes[i].Verb = engine.DropPolicy
+		}
+		present = append(present, of...)
+	}
+	return present
 }
 
 // send has groups carry out changes of policies, and reports whether all have.
