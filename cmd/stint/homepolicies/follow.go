@@ -39,9 +39,10 @@ type Follower struct {
 const (
 	every = 2 * time.Second // the time between two looks at the policies of home
 
-	// restShare bounds the work for policies that this server refuses: they are tried again after this many times the
-	// time that it took, or when policies have changed.
-	restShare = 50
+	// restShare bounds the work for policies that could not be taken over: they are tried again after this many times the
+	// time that it took, at most longestRest, or when policies have changed.
+	restShare   = 50
+	longestRest = time.Minute
 )
 
 // Follow looks at the policies of home until ctx ends.
@@ -102,7 +103,7 @@ func (f *Follower) update(ctx context.Context, s *server.Server) error {
 	if err = f.takeOver(ctx, s, versions, have, there); err == nil {
 		versions = ""
 	}
-	f.failed, f.failure, f.again = versions, err, time.Now().Add(restShare*time.Since(began))
+	f.failed, f.failure, f.again = versions, err, time.Now().Add(min(restShare*time.Since(began), longestRest))
 	return err
 }
 
