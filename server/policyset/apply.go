@@ -70,13 +70,15 @@ func Update(ctx context.Context, s *server.Server, from string, commands func() 
 }
 
 // doAll carries out commands in as few transactions as they fit, until one is refused, and returns the replies. If
-// policies is not nil, the first transaction is executed only while the policies have this sum.
+// policies is not nil, the first transaction is executed only while the policies have this sum. The others are executed
+// even if ctx ends, so that no part of the changes stays alone.
 func doAll(ctx context.Context, s *server.Server, from string, policies *[engine.PoliciesSumBytes]byte, commands [][]string) (replies []redcon.RESP, err error) {
 	for len(commands) > 0 && err == nil {
 		n := server.FitTransaction(s.Config(), commands)
 		var some []redcon.RESP
 		some, err = server.DoTogether(ctx, s, from, policies, commands[:n])
 		replies, commands, policies = append(replies, some...), commands[n:], nil
+		ctx = context.WithoutCancel(ctx)
 	}
 	return replies, err
 }
@@ -91,7 +93,7 @@ func undo(ctx context.Context, s *server.Server, from string, changes []Change, 
 		}
 	}
 	if len(made) > 0 { // the server refused another one when it came to it, for example because there are too many
-		if _, undoing := doAll(ctx, s, from, nil, words(undone(made))); undoing != nil {
+		if _, undoing := doAll(context.WithoutCancel(ctx), s, from, nil, words(undone(made))); undoing != nil {
 			return fmt.Errorf("%w; the other changes were made, and could not be taken back: %w", err, undoing)
 		}
 	}
