@@ -132,8 +132,8 @@ func (p *Pool) Needs(now int64, op *engine.Op) bool {
 	return p.Tokens < min(op.Tokens, p.part(op))
 }
 
-// IsDry reports whether home lent fewer tokens than were asked for, at its last answer.
-func (p *Pool) IsDry() bool { return p.dry }
+// IsDry reports whether home had fewer tokens than were asked for, at its last answer.
+func (p *Pool) IsDry() bool { return p.dry && p.remaining < p.asked.Tokens }
 
 // MayAsk reports whether home may be asked again. It is not asked at once after it has not answered, or had too few
 // tokens: so more holders wait for the next answer, and share it.

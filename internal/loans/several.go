@@ -304,8 +304,13 @@ func (r *Several) waitForAllowance() {
 		}
 		wait := int64(engine.NeverWait)
 		if key := r.Keeper.Key(r.At, r.Limits[i].Key); key != nil && lacks <= r.Limits[i].Limit.Capacity {
-			denied, _ := key.Denied(now, r.Limits[i].Limit, lacks, false)
-			wait = denied.Wait(now, lacks, r.Result.Parts[i].Remaining)
+			if denied, _ := key.Denied(now, r.Limits[i].Limit, lacks, false); denied.Limit == r.Limits[i].Limit {
+				wait = denied.Wait(now, lacks, r.Result.Parts[i].Remaining)
+			} else { // home has not denied it: by then it has all tokens
+				part := r.Result.Parts[i]
+				key.AddHome(&part, r.Limits[i].Limit)
+				wait = max(int64(time.Millisecond), part.Reset)
+			}
 		}
 		if wait == engine.NeverWait {
 			r.Result.Binding, r.Result.Wait = last, wait

@@ -36,7 +36,7 @@ func (r *routes) ask(to *home, at int, until time.Time, words []string, moves in
 	to.send(time.Until(until), words, func(got reply, err error) {
 		var next *home
 		if address := got.movedTo(); address != "" && err == nil {
-			next = r.move(at, address)
+			next, err = r.move(at, address), errNotSent // nobody has decided it, if nobody else is asked
 		} else if to != r.first && time.Now().Before(until) && (errors.Is(err, errNotSent) || codeOf(got.refusal) == noLeaderCode) {
 			next = r.first
 		}
