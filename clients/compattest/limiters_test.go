@@ -85,7 +85,7 @@ var allLimiters = []limiters{
 			{program: "programs.asgi_ratelimit fixed", works: true},
 			{program: "programs.asgi_ratelimit sliding", works: true, inexact: true},
 			{program: "programs.cashews fixed", works: true},
-			{program: "programs.cashews sliding", works: true},
+			{program: "programs.cashews sliding", works: true, inexact: true},
 			{program: "programs.django_ratelimit django", works: true},
 			{program: "programs.django_ratelimit django-redis", works: true},
 			{program: "programs.dramatiq bucket", works: true},
