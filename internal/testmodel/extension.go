@@ -45,9 +45,8 @@ func (m *Model) extend(words []string) (string, error) {
 	}
 	o, v, err := m.more(id, v, &call)
 	if err == nil && o.binding >= 0 && call.upTo {
-		if call.tokens = min(call.tokens, v.mostOf(o)); call.tokens > 0 {
-			o, v, err = m.more(id, v, &call)
-		}
+		call.tokens = max(1, min(call.tokens, v.mostOf(o))) // a denial states the wait for one token
+		o, v, err = m.more(id, v, &call)
 	}
 	if err != nil {
 		return "", err
