@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server/decider"
@@ -227,13 +225,7 @@ func TestOwnTokensGoToHolders(t *testing.T) {
 	home := start(t, "", nil)
 	region := start(t, home.address, nil)
 	c, h := dial(t, region.address), dial(t, home.address)
-	testwait.Until(t, "the region has borrowed tokens", func() (has bool) {
-		if _, failure := c.do("TB.ACQUIRE g:1 1000 1/6h"); failure != "" {
-			t.Fatal(failure)
-		}
-		region.store.Purses(func(_ []byte, _ limits.Limit, p purse.Purse) { has = p.Tokens > 1 })
-		return has
-	})
+	region.borrows(t, c, "TB.ACQUIRE g:1 1000 1/6h")
 	if _, failure := h.do("TB.ACQUIRE g:1 1000 1/6h 1000 UPTO"); failure != "" {
 		t.Fatal(failure)
 	}

@@ -5,9 +5,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/purse"
-	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/upstream"
 )
@@ -46,13 +43,7 @@ func TestZoneKeepsItsTokens(t *testing.T) {
 	home := start(t, "", nil)
 	zone := start(t, home.address, nil)
 	c, d := dial(t, zone.address), dial(t, zone.address)
-	testwait.Until(t, "the zone has borrowed tokens", func() (has bool) {
-		if _, failure := c.do("TB.ACQUIRE g:1 100000 1/6h"); failure != "" {
-			t.Fatal(failure)
-		}
-		zone.store.Purses(func(_ []byte, _ limits.Limit, p purse.Purse) { has = p.Tokens > 1 })
-		return has
-	})
+	zone.borrows(t, c, "TB.ACQUIRE g:1 100000 1/6h")
 	previous, left := 0, int64(0)
 	for i := range 4 {
 		got, failure := d.do(fmt.Sprintf("RL.LEND g:1 TB 100000 1/6h 20000 me %d %d LEFT %d FOR 1m", i+1, previous, left))

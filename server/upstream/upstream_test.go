@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/internal/testwait"
@@ -27,6 +29,18 @@ type running struct {
 	store    *store.Store
 	upstream *upstream.Upstream
 	end      func()
+}
+
+// borrows sends a command until the server has borrowed tokens for its key.
+func (r *running) borrows(t *testing.T, c *client, command string) {
+	t.Helper()
+	testwait.Until(t, "it has borrowed tokens", func() (has bool) {
+		if _, failure := c.do(command); failure != "" {
+			t.Fatal(failure)
+		}
+		r.store.Purses(func(_ []byte, _ limits.Limit, p purse.Purse) { has = p.Tokens > 1 })
+		return has
+	})
 }
 
 // replicaOf returns the replica of a server without a cluster.
