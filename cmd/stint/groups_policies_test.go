@@ -117,8 +117,7 @@ func TestImportOfDividedPolicies(t *testing.T) {
 	}
 }
 
-// Two nodes that apply files at the same moment make the changes of one file, or of one after the other, and never some
-// of each.
+// Two nodes apply files at the same moment. Afterwards the policies are those of one file, never some of each.
 func TestPolicyFilesAtTwoNodes(t *testing.T) {
 	program := testserver.Build(t, filepath.Join("..", ".."))
 	for _, groups := range []string{"1", "3"} {

@@ -26,7 +26,7 @@
 //   - The length of a table with holes is its last index; Redis may find another border.
 //   - A text of more than 512 bytes is no number, nor is nan(1). A zero byte in a pattern stands for itself, and ends the
 //     pattern in Redis.
-//   - A source must not have [[ within [[...]]. A function may use more than 60 locals of the functions around it.
+//   - [[ within [[...]] is an error. A function may use more than 60 local variables of the functions around it.
 //   - cjson's settings last for one run, and cjson.new shares them. encode_number_precision below 14 does not shorten whole
 //     numbers, and encode_invalid_numbers('null') is like false.
 //   - cmsgpack.unpack also reads binary data, and unpack_limit reads nothing if the limit is 0, where Redis reads all.

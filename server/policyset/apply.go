@@ -71,7 +71,7 @@ func Update(ctx context.Context, s *server.Server, from string, commands func() 
 
 // doAll carries out commands in as few transactions as they fit, until one is refused, and returns the replies. If
 // policies is not nil, the first transaction is executed only while the policies have this sum. The others are executed
-// even if ctx ends, so that no part of the changes stays alone.
+// even if ctx ends: otherwise only a part of the changes would be made.
 func doAll(ctx context.Context, s *server.Server, from string, policies *[engine.PoliciesSumBytes]byte, commands [][]string) (replies []redcon.RESP, err error) {
 	for len(commands) > 0 && err == nil {
 		n := server.FitTransaction(s.Config(), commands)
