@@ -201,6 +201,16 @@ func (v Verb) HasOneKey() bool {
 // ChangesPolicies reports whether the operation sets or forgets a policy or an override.
 func (v Verb) ChangesPolicies() bool { return v == SetPolicy || v == DropPolicy || v == SetOverride }
 
+// AnyChangesPolicies reports whether some operations set or forget a policy or an override.
+func AnyChangesPolicies(ops []Op) bool {
+	for i := range ops {
+		if ops[i].Verb.ChangesPolicies() {
+			return true
+		}
+	}
+	return false
+}
+
 // Lists reports whether the operation is a Look with a list of entries.
 func (v Verb) Lists() bool {
 	return v == Leases || v == ListLog || v == ListMembers || v == Loans || v == ListWindows || v == ListCredits

@@ -35,11 +35,6 @@ func (s *Allowance) enter(t *Term, now int64, ops []engine.Op, which []uint32) *
 	return m
 }
 
-// changesPolicies reports whether some operations change which keys others touch.
-func changesPolicies(ops []engine.Op) bool {
-	return slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Verb.ChangesPolicies() })
-}
-
 // enter prepares one operation. It asks whether policies are changing before it reads them: a change that ends in between
 // is then in what it reads.
 func (m *marks) enter(t *Term, now int64, op *engine.Op) {

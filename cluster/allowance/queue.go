@@ -10,7 +10,7 @@ import (
 // Queue prepares operations of a call for the log and queues the call. The operations are those at the positions in
 // which, or all of them if which is nil.
 func (s *Allowance) Queue(p *propose.Proposer, c *call.Call, b *engine.Batch, which []uint32) engine.Status {
-	if changesPolicies(b.Ops) {
+	if engine.AnyChangesPolicies(b.Ops) {
 		s.order.Lock()
 		defer s.order.Unlock()
 	} else {

@@ -22,16 +22,6 @@ type policyChanges struct {
 	underWay chan struct{}                   // has an element for each batch
 }
 
-// changesPolicies reports whether some operations change policies.
-func changesPolicies(ops []engine.Op) bool {
-	for i := range ops {
-		if ops[i].Verb.ChangesPolicies() {
-			return true
-		}
-	}
-	return false
-}
-
 // changesOnlyPolicies reports whether all operations change policies, after an Expect of policies at most.
 func changesOnlyPolicies(ops []engine.Op) bool {
 	for i := range ops {
@@ -61,7 +51,7 @@ func (p *policyChanges) begin(groups []Group, all Group, b *engine.Batch) (began
 			for to = from + 1; to < len(ops) && (b.Atomic || ops[to].Verb.ChangesPolicies() == ops[from].Verb.ChangesPolicies()); to++ {
 			}
 			part := engine.Batch{Ops: ops[from:to], Results: b.Results[from:to], Atomic: b.Atomic, Local: b.Local, InOrder: b.InOrder}
-			if changesPolicies(part.Ops) {
+			if engine.AnyChangesPolicies(part.Ops) {
 				decide(groups[0], &part)
 				p.spread(groups[1:], &part)
 			} else {

@@ -52,7 +52,7 @@ func (r *Router) Decide(b *engine.Batch) (finished bool) {
 	if b.Atomic && len(b.Ops) > 1 {
 		at := r.placeAtomic(b)
 		switch {
-		case at < 0 && changesPolicies(b.Ops) && changesOnlyPolicies(b.Ops):
+		case at < 0 && engine.AnyChangesPolicies(b.Ops) && changesOnlyPolicies(b.Ops):
 			return r.changePolicies(*groups, b)
 		case at < 0:
 			answerAll(b, engine.CrossSlot)
@@ -69,7 +69,7 @@ func (r *Router) Decide(b *engine.Batch) (finished bool) {
 	if at >= 0 && !hasCheck(b) {
 		return (*groups)[at].Decide(b)
 	}
-	if at < 0 && changesPolicies(b.Ops) {
+	if at < 0 && engine.AnyChangesPolicies(b.Ops) {
 		return r.changePolicies(*groups, b)
 	}
 	return r.split(*groups, b)

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"slices"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 )
@@ -20,7 +18,7 @@ func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 // ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them. An Expect
 // at the front decides whether any of them is carried out.
 func (s *Store) ApplyAtomic(now int64, ops []engine.Op, results []engine.Result) {
-	if slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Verb.ChangesPolicies() }) {
+	if engine.AnyChangesPolicies(ops) {
 		s.changesPolicies.Lock()
 		defer s.changesPolicies.Unlock()
 	}
